@@ -1,9 +1,9 @@
 """The exceptions of this library.
 
-    ValueError
-     └─ SpecError        bad input, every problem at once
-    RuntimeError
-     └─ AssetError       files that belong to this package cannot be found
+ValueError
+ └─ SpecError        bad input, every problem at once
+RuntimeError
+ └─ AssetError       files that belong to this package cannot be found
 """
 
 from collections.abc import Iterable
