@@ -44,7 +44,7 @@ def create_cluster_request(spec: ClusterSpec, bindings: Bindings) -> Request:
         # Sent although it is the service's default: an update from "None" back to "Automatic" must say so.
         NodeRecovery=spec.node_recovery.value,
         TieredStorageConfig=_tiered_storage(spec),
-        Tags=[{"Key": key, "Value": value} for key, value in spec.tags or ()],
+        Tags=[{"Key": key, "Value": value} for key, value in spec.tag_pairs],
     )
 
 

@@ -76,7 +76,7 @@ class Bindings:
     """Deploy-time values of a cluster.
 
     Attributes:
-        subnet_ids: subnets of ``VpcConfig``; always sent, because nodes outside your VPC reach no file system (FACTS 2).
+        subnet_ids: subnets of ``VpcConfig``; always sent: nodes outside your VPC reach no file system (FACTS 2).
         security_group_ids: security groups of ``VpcConfig``.
         groups: by group name; every group of the spec.
         accounting: of an external database; ``None`` otherwise.

@@ -101,8 +101,11 @@ MINIMUM_ROLLBACK_MINUTES = 180  # FACTS 5.1: a minimum that is not met for three
 
 # Paths that the operating system, Slurm or the platform lives in: a mount there would hide it.
 SYSTEM_PATHS = frozenset(
-    "/bin /boot /dev /etc /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var "
-    "/opt /opt/slurm /opt/ml /opt/sagemaker /opt/dlami /opt/aws /opt/amazon".split()
+    f"/{name}"
+    for name in (
+        *("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var"),
+        *("opt", "opt/slurm", "opt/ml", "opt/sagemaker", "opt/dlami", "opt/aws", "opt/amazon"),
+    )
 )
 # "dev" exists on every cluster and holds every node (FACTS 6.3). DEFAULT is slurm.conf's word for defaults.
 SHARED_PARTITION = "dev"

@@ -282,5 +282,7 @@ def as_tuple(value: Any) -> Any:
 
 
 def as_pairs(value: Any) -> Any:
-    """Make a mapping a tuple of pairs, in its order, for the same reason."""
+    """Make a mapping a tuple of pairs, in its order, for the same reason; ``None`` is no pairs."""
+    if value is None:
+        return ()
     return tuple(value.items()) if isinstance(value, Mapping) else as_tuple(value)

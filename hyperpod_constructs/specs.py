@@ -193,7 +193,7 @@ class ClusterSpec:
     users: Sequence[PosixUser] = ()
     node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC
     tiered_storage: TieredStorage | None = None
-    tags: Mapping[str, str] | Sequence[tuple[str, str]] | None = None
+    tags: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     lifecycle: LifecycleOptions = field(default_factory=LifecycleOptions)
     ready_when: ReadyWhen = ReadyWhen.IN_SERVICE
     on_timeout: OnTimeout = OnTimeout.SUCCEED
@@ -203,7 +203,12 @@ class ClusterSpec:
     def __post_init__(self) -> None:
         for name in ("compute", "users", "allow_group_deletion"):
             object.__setattr__(self, name, as_tuple(getattr(self, name)))
-        object.__setattr__(self, "tags", as_pairs(self.tags if self.tags is not None else ()))
+        object.__setattr__(self, "tags", as_pairs(self.tags))
+
+    @property
+    def tag_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The tags as pairs, in their order."""
+        return tuple(self.tags.items()) if isinstance(self.tags, Mapping) else self.tags
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -1,0 +1,63 @@
+"""Everything that can be known about a cluster before it is deployed. Standard library only.
+
+One function a rule, each with an id, a level and its source; docs/rules.md is generated from them.
+"""
+
+from hyperpod_constructs.bindings import Bindings
+from hyperpod_constructs.errors import Problem, SpecError
+from hyperpod_constructs.rules import cluster, groups
+from hyperpod_constructs.rules.rule import Case, Level, Rule, Surroundings, shown
+from hyperpod_constructs.rules.shape import repaired
+from hyperpod_constructs.specs import ClusterSpec
+
+__all__ = ["ALL_RULES", "Level", "Rule", "Surroundings", "check", "validate"]
+
+ALL_RULES: tuple[Rule, ...] = (*cluster.RULES.rules, *groups.RULES.rules)
+
+
+def check(
+    spec: ClusterSpec, bindings: Bindings | None = None, surroundings: Surroundings | None = None
+) -> tuple[list[Problem], list[Problem]]:
+    """Find everything that is wrong, and everything that is probably wrong.
+
+    Args:
+        spec: the cluster.
+        bindings: deploy-time values, whose literal parts (the mount paths) are checked; not yet known by default.
+        surroundings: what is known of the network; unknown by default.
+
+    Returns:
+        Errors and warnings, each in the order of the rules.
+    """
+    sound, misshapen = repaired(spec)
+    case = Case(spec=sound, bindings=bindings, surroundings=surroundings or Surroundings())
+    found: dict[Level, list[Problem]] = {Level.ERROR: list(misshapen), Level.WARNING: []}
+    for rule in ALL_RULES:
+        found[rule.level] += [p for p in rule.problems(case) if not _inside(p.path, misshapen)]
+    return found[Level.ERROR], found[Level.WARNING]
+
+
+def validate(
+    spec: ClusterSpec, bindings: Bindings | None = None, surroundings: Surroundings | None = None
+) -> tuple[Problem, ...]:
+    """Refuse what the service or Slurm would refuse; return what is probably a mistake.
+
+    Args:
+        spec: the cluster.
+        bindings: deploy-time values; not yet known by default.
+        surroundings: what is known of the network; unknown by default.
+
+    Returns:
+        Warnings, possibly none.
+
+    Raises:
+        SpecError: with every error of the whole specification.
+    """
+    errors, warnings = check(spec, bindings, surroundings)
+    if errors:
+        raise SpecError(errors, subject=f"cluster {shown(spec.cluster_name)}")
+    return tuple(warnings)
+
+
+def _inside(path: str, misshapen: list[Problem]) -> bool:
+    """Whether a value of the wrong kind was replaced at this path: what a rule says of the replacement is no news."""
+    return any(path == bad.path or path.startswith((f"{bad.path}.", f"{bad.path}[")) for bad in misshapen)
