@@ -80,7 +80,7 @@ if not TYPE_CHECKING:
     def __getattr__(name):
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415
+        from importlib import import_module
 
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
         globals()[name] = value

@@ -63,7 +63,7 @@ def instance_count(case: Case) -> Iterator[Finding]:
         elif group.node_type is NodeType.CONTROLLER and group.instance_count != 1:
             yield (
                 where,
-                f"got {shown(group.instance_count)}, allowed: 1 (a continuously provisioned cluster has one controller)",
+                f"got {shown(group.instance_count)}, allowed: 1 (continuous provisioning knows one controller)",
             )
         elif message := out_of_range(group.instance_count, (0, limits.INSTANCE_COUNT_MAXIMUM)):
             yield where, message
