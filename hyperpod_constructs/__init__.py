@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.provider import ClusterProvider as ClusterProvider
     from hyperpod_constructs.roles import ExecutionRole as ExecutionRole
     from hyperpod_constructs.rules import validate as validate
-    from hyperpod_constructs.scripts_bucket import ScriptsBucket as ScriptsBucket
+    from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.specs import ClusterSpec as ClusterSpec
     from hyperpod_constructs.specs import ComputeGroup as ComputeGroup
     from hyperpod_constructs.specs import ControllerGroup as ControllerGroup
@@ -67,7 +67,7 @@ _NAMES = {
     "provider": "ClusterProvider",
     "roles": "ExecutionRole",
     "rules": "validate",
-    "scripts_bucket": "ScriptsBucket",
+    "buckets": "ScriptsBucket",
     "specs": "ClusterSpec ComputeGroup ControllerGroup LoginGroup",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
