@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.cluster import SlurmCluster as SlurmCluster
     from hyperpod_constructs.errors import AssetError as AssetError
     from hyperpod_constructs.errors import SpecError as SpecError
-    from hyperpod_constructs.lifecycle import LifecycleScripts as LifecycleScripts
+    from hyperpod_constructs.lifecycle import ScriptsDeployment as ScriptsDeployment
     from hyperpod_constructs.lustre import LustreFileSystem as LustreFileSystem
     from hyperpod_constructs.network import ClusterNetwork as ClusterNetwork
     from hyperpod_constructs.node_config import node_config as node_config
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import DeepHealthCheck as DeepHealthCheck
     from hyperpod_constructs.options import Deployment as Deployment
     from hyperpod_constructs.options import EbsVolume as EbsVolume
-    from hyperpod_constructs.options import LifecycleOptions as LifecycleOptions
+    from hyperpod_constructs.options import LifecycleScripts as LifecycleScripts
     from hyperpod_constructs.options import LifecycleStyle as LifecycleStyle
     from hyperpod_constructs.options import Mount as Mount
     from hyperpod_constructs.options import NetworkInterfaceType as NetworkInterfaceType
@@ -57,11 +57,11 @@ _NAMES = {
     "bindings": "AccountingBindings Bindings GroupBindings LustreMount OpenZfsMount",
     "cluster": "SlurmCluster",
     "errors": "AssetError SpecError",
-    "lifecycle": "LifecycleScripts",
+    "lifecycle": "ScriptsDeployment",
     "lustre": "LustreFileSystem",
     "network": "ClusterNetwork",
     "node_config": "node_config",
-    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleOptions "
+    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
     "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy PosixUser ReadyWhen "
     "ScheduledUpdate TieredStorage",
     "provider": "ClusterProvider",

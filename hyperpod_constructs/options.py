@@ -266,8 +266,8 @@ class Accounting:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LifecycleOptions:
-    """What the node scripts do: the part of ``LifecycleScripts`` that is known at synth time.
+class LifecycleScripts:
+    """What the node scripts do.
 
     Attributes:
         style: who sets nodes up; a group's ``lifecycle_style`` overrides it.

@@ -15,7 +15,7 @@ from hyperpod_constructs.options import (
     Capacity,
     DeepHealthCheck,
     EbsVolume,
-    LifecycleOptions,
+    LifecycleScripts,
     LifecycleStyle,
     NetworkInterfaceType,
     NodeRecovery,
@@ -194,7 +194,7 @@ class ClusterSpec:
     node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC
     tiered_storage: TieredStorage | None = None
     tags: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
-    lifecycle: LifecycleOptions = field(default_factory=LifecycleOptions)
+    lifecycle: LifecycleScripts = field(default_factory=LifecycleScripts)
     ready_when: ReadyWhen = ReadyWhen.IN_SERVICE
     on_timeout: OnTimeout = OnTimeout.SUCCEED
     force_instance_counts: bool = False
