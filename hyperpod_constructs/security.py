@@ -1,4 +1,4 @@
-"""Security group rules as resources of their own. Owned by the network, so that storage and cluster may be two stacks."""
+"""Security group rules as resources of their own, owned by the network: storage and cluster may be two stacks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

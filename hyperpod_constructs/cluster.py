@@ -1,0 +1,310 @@
+"""The HyperPod cluster."""
+
+from collections.abc import Mapping, Sequence
+
+import jsii
+from aws_cdk import (
+    Annotations,
+    CustomResource,
+    Duration,
+    ITaggable,
+    RemovalPolicy,
+    Stack,
+    TagManager,
+    TagType,
+)
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from hyperpod_constructs import rules
+from hyperpod_constructs.api_request import create_cluster_request
+from hyperpod_constructs.bindings import Bindings
+from hyperpod_constructs.buckets import ScriptsBucket
+from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, cluster_properties
+from hyperpod_constructs.errors import Problem, SpecError
+from hyperpod_constructs.group_bindings import bindings_of, roles_of
+from hyperpod_constructs.lifecycle import ScriptsDeployment
+from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
+from hyperpod_constructs.lustre import LustreFileSystem
+from hyperpod_constructs.network import ClusterNetwork
+from hyperpod_constructs.node_config import node_config
+from hyperpod_constructs.options import (
+    Accounting,
+    LifecycleScripts,
+    LifecycleStyle,
+    NodeRecovery,
+    OnTimeout,
+    PosixUser,
+    ReadyWhen,
+    TieredStorage,
+)
+from hyperpod_constructs.provider import ClusterProvider
+from hyperpod_constructs.roles import ExecutionRole
+from hyperpod_constructs.rules import Surroundings
+from hyperpod_constructs.rules.rule import shown
+from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
+
+METRIC_NAMESPACE = "/aws/sagemaker/Clusters"  # FACTS 8
+_TAG_PRIORITY = 100  # as a tag on a resource itself; Tags.of() uses the same
+
+
+@jsii.implements(ec2.IConnectable, ITaggable)
+class SlurmCluster(Construct):
+    """A SageMaker HyperPod cluster orchestrated by Slurm, continuously provisioned.
+
+    Whatever is not given is created with production defaults. Every problem of the arguments is reported at once,
+    before anything is made.
+
+    Args:
+        scope: parent construct.
+        id: construct id.
+        cluster_name: the cluster's name and its physical id; fixed for the life of the cluster.
+        controller: the group of the Slurm controller.
+        compute: the groups that run jobs.
+        login: the group of the login nodes; none by default.
+        network: by default a new one.
+        vpc: short for ``ClusterNetwork.from_vpc``; not together with ``network``.
+        file_systems: of every group that names none of its own; by default one new Lustre file system at /fsx;
+            none if empty.
+        lifecycle: what the node scripts do; by default they set nodes up and start Slurm.
+        scripts_bucket: by default a new one.
+        execution_role: of every group that has none of its own; by default a new one.
+        accounting: by default MariaDB on the controller.
+        users: Linux users on every node; none by default.
+        node_recovery: what is done with faulty nodes; automatic by default.
+        tags: of the cluster, besides those that ``Tags.of()`` applies.
+        ready_when: when the deployment is done; once controller and login groups are in service by default.
+        on_timeout: what happens near CloudFormation's hour; success with a warning by default.
+        force_instance_counts: whether the template's counts win over live ones that somebody else changed.
+        allow_group_deletion: names of groups that may be removed although they have nodes.
+        removal_policy: of the cluster; ``DESTROY`` by default.
+        tiered_storage: checkpoints in the nodes' memory; none by default. Experimental for Slurm.
+
+    Raises:
+        SpecError: with every problem of the arguments.
+
+    Example:
+        >>> from aws_cdk import App, Stack
+        >>> cluster = SlurmCluster(
+        ...     Stack(App(), "Training"),
+        ...     "Cluster",
+        ...     cluster_name="llm-training",
+        ...     controller=ControllerGroup(instance_type="ml.m5.2xlarge"),
+        ...     login=LoginGroup(instance_type="ml.m5.xlarge"),
+        ...     compute=[ComputeGroup(name="p5", instance_type="ml.p5.48xlarge", instance_count=16)],
+        ... )
+        >>> cluster.cluster_name
+        'llm-training'
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_name: str,
+        controller: ControllerGroup,
+        compute: Sequence[ComputeGroup],
+        login: LoginGroup | None = None,
+        network: ClusterNetwork | None = None,
+        vpc: ec2.IVpc | None = None,
+        file_systems: Sequence[LustreFileSystem] | None = None,
+        lifecycle: LifecycleScripts | None = None,
+        scripts_bucket: ScriptsBucket | None = None,
+        execution_role: iam.IRole | None = None,
+        accounting: Accounting | None = None,
+        users: Sequence[PosixUser] = (),
+        node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
+        tags: Mapping[str, str] | None = None,
+        ready_when: ReadyWhen = ReadyWhen.IN_SERVICE,
+        on_timeout: OnTimeout = OnTimeout.SUCCEED,
+        force_instance_counts: bool = False,
+        allow_group_deletion: Sequence[str] = (),
+        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
+        tiered_storage: TieredStorage | None = None,
+    ) -> None:
+        self.spec = ClusterSpec(
+            cluster_name=cluster_name,
+            controller=controller,
+            login=login,
+            compute=compute,
+            accounting=accounting,
+            users=users,
+            node_recovery=node_recovery,
+            tiered_storage=tiered_storage,
+            tags=tags or (),
+            lifecycle=lifecycle or LifecycleScripts(),
+            ready_when=ready_when,
+            on_timeout=on_timeout,
+            force_instance_counts=force_instance_counts,
+            allow_group_deletion=allow_group_deletion,
+        )
+        # Before anything is made: a half-made tree would only hide the message.
+        _check(self.spec, network, vpc)
+        super().__init__(scope, id)
+        self.cluster_name = cluster_name
+        self.network = _network(self, network, vpc)
+        self.file_systems = _file_systems(self, file_systems, self.network)
+        self.execution_role: iam.IRole = execution_role or ExecutionRole(self, "ExecutionRole").role
+        self.scripts_bucket = scripts_bucket or ScriptsBucket(self, "ScriptsBucket")
+        self._roles = roles_of(self.spec, self.execution_role)
+        self._tag_manager = TagManager(TagType.STANDARD, RESOURCE_TYPE)
+        for key, value in self.spec.tag_pairs:
+            self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
+        self.scripts = self._deploy_scripts()
+        self.resource = self._create_resource(removal_policy)
+
+    @property
+    def tags(self) -> TagManager:
+        """The tags of the cluster: those given, and those that ``Tags.of()`` applies to any scope around it."""
+        return self._tag_manager
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """Who may connect to the nodes, and whom they may connect to."""
+        return self.network.connections
+
+    @property
+    def cluster_arn(self) -> str:
+        """ARN of the cluster; known at deploy time."""
+        return self.resource.get_att_string("ClusterArn")
+
+    @property
+    def cluster_id(self) -> str:
+        """The 12 characters that end the ARN and name SSM targets and log groups (FACTS 5.1, 9)."""
+        return self.resource.get_att_string("ClusterId")
+
+    @property
+    def log_group_name(self) -> str:
+        """Log group of the nodes' lifecycle logs, which exists once the cluster does (FACTS 8)."""
+        return self.resource.get_att_string("LogGroupName")
+
+    def metric(
+        self, metric_name: str, *, statistic: str = "Average", period: Duration | None = None
+    ) -> cloudwatch.Metric:
+        """One of the service's metrics of this cluster (FACTS 8).
+
+        Args:
+            metric_name: the service's name, such as ``cluster_node_count``.
+            statistic: ``Average`` by default.
+            period: five minutes by default.
+        """
+        return cloudwatch.Metric(
+            namespace=METRIC_NAMESPACE,
+            metric_name=metric_name,
+            dimensions_map={"ClusterId": self.cluster_id},
+            statistic=statistic,
+            period=period or Duration.minutes(5),
+        )
+
+    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        """Let somebody do something with this cluster.
+
+        Args:
+            grantee: who.
+            actions: such as ``sagemaker:DescribeCluster``.
+        """
+        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[self.cluster_arn])
+
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let somebody see the cluster, its nodes and its events.
+
+        Args:
+            grantee: who.
+        """
+        names = (
+            "DescribeCluster",
+            "DescribeClusterNode",
+            "ListClusterNodes",
+            "ListClusterEvents",
+            "DescribeClusterEvent",
+        )
+        return self.grant(grantee, *(f"sagemaker:{name}" for name in names))
+
+    def _deploy_scripts(self) -> ScriptsDeployment | None:
+        """Upload the scripts, unless every group is set up by its image alone."""
+        bindings = self._bindings(None)
+        self._warn(bindings)
+        if all(self.spec.style_of(group) is LifecycleStyle.IMAGE_ONLY for group in self.spec.groups):
+            return None
+        scripts = ScriptsDeployment(
+            self,
+            "Scripts",
+            bucket=self.scripts_bucket,
+            cluster_name=self.cluster_name,
+            config=node_config(self.spec, bindings),
+        )
+        if not self.scripts_bucket.nodes_may_read:
+            for role in dict.fromkeys(self._roles.values()):
+                self.scripts_bucket.bucket.grant_read(role, f"{scripts.prefix}/*")
+        return scripts
+
+    def _create_resource(self, removal_policy: RemovalPolicy) -> CustomResource:
+        provider = ClusterProvider.of(self)
+        provider.allow_pass_role(role.role_arn for role in self._roles.values())
+        bindings = self._bindings(self.scripts.source_s3_uri if self.scripts else None)
+        request = create_cluster_request(self.spec, bindings)
+        resource = CustomResource(
+            self,
+            "Resource",
+            service_token=provider.service_token,
+            resource_type=RESOURCE_TYPE,
+            properties=cluster_properties(Stack.of(self), self.spec, request, self._tag_manager.rendered_tags),
+            removal_policy=removal_policy,
+            service_timeout=Duration.minutes(CLOUDFORMATION_WAIT_MINUTES),
+        )
+        self._order(resource, provider)
+        return resource
+
+    def _bindings(self, source_s3_uri: str | None) -> Bindings:
+        return bindings_of(
+            self.spec,
+            network=self.network,
+            file_systems=self.file_systems,
+            roles=self._roles,
+            source_s3_uri=source_s3_uri,
+        )
+
+    def _order(self, resource: CustomResource, provider: ClusterProvider) -> None:
+        """Make the cluster after, and so delete it before, all that it needs to be deleted itself.
+
+        The service drops its network interfaces with the role's permissions, from our subnets and groups, over our
+        routes: a cluster that loses one of them first stays in Deleting for ever (field report C-09).
+        """
+        resource.node.add_dependency(self.network, provider, *self.file_systems, *dict.fromkeys(self._roles.values()))
+        if self.scripts is not None:
+            resource.node.add_dependency(self.scripts)
+
+    def _warn(self, bindings: Bindings) -> None:
+        for problem in rules.validate(self.spec, bindings, self._surroundings()):
+            Annotations.of(self).add_warning_v2(f"hyperpod-constructs:{problem.rule}", str(problem))
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            subnet_address_count=self.network.subnet_address_count, zone_was_chosen=self.network.zone_was_chosen
+        )
+
+
+def _check(spec: ClusterSpec, network: ClusterNetwork | None, vpc: ec2.IVpc | None) -> None:
+    errors, _ = rules.check(spec)
+    if network is not None and vpc is not None:
+        message = "given together with network, allowed: one of them; vpc is short for ClusterNetwork.from_vpc"
+        errors.append(Problem(path="vpc", message=message, rule="network-or-vpc"))
+    if errors:
+        raise SpecError(errors, subject=f"cluster {shown(spec.cluster_name)}")
+
+
+def _network(scope: Construct, network: ClusterNetwork | None, vpc: ec2.IVpc | None) -> ClusterNetwork:
+    if network is not None:
+        return network
+    return ClusterNetwork.from_vpc(scope, "Network", vpc) if vpc is not None else ClusterNetwork(scope, "Network")
+
+
+def _file_systems(
+    scope: Construct, file_systems: Sequence[LustreFileSystem] | None, network: ClusterNetwork
+) -> tuple[LustreFileSystem, ...]:
+    if file_systems is not None:
+        return tuple(file_systems)
+    return (LustreFileSystem(scope, "FileSystem", network=network),)

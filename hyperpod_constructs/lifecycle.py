@@ -1,0 +1,80 @@
+"""Delivers the node scripts and their configuration to S3, under a prefix that names their content."""
+
+import hashlib
+import json
+from typing import Any
+
+from aws_cdk import FileSystem, IgnoreMode, RemovalPolicy, Stack
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_deployment as s3_deployment
+from constructs import Construct
+
+from hyperpod_constructs import assets
+from hyperpod_constructs.buckets import ScriptsBucket
+from hyperpod_constructs.node_config import NODE_CONFIG_FILE
+
+_HASH_LENGTH = 16
+_MEMORY_MIB = 256  # the default of 128 MiB is killed on larger folders (field report P-10)
+
+
+class ScriptsDeployment(Construct):
+    """The scripts of one cluster in S3.
+
+    The prefix ends in a hash of the files and of the configuration, deploy-time values included as references: a
+    change of either is a change of ``SourceS3Uri``, so that new nodes run it (FACTS 3). Old prefixes stay, because
+    nodes that the service replaces during a deployment or after a rollback still read them.
+
+    Args:
+        scope: parent construct.
+        id: construct id.
+        bucket: where the scripts go.
+        cluster_name: first part of the prefix, so that clusters can share a bucket.
+        config: what ``node_config()`` built; may hold tokens.
+
+    Attributes:
+        prefix: ``<cluster name>/<hash>``.
+        source_s3_uri: address of the prefix, for ``LifeCycleConfig``.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, bucket: ScriptsBucket, cluster_name: str, config: dict[str, Any]
+    ) -> None:
+        super().__init__(scope, id)
+        folder = str(assets.lifecycle_assets())
+        excluded = list(assets.EXCLUDED)
+        self.prefix = f"{cluster_name}/{_content_hash(self, folder, excluded, config)}"
+        self.source_s3_uri = f"s3://{bucket.bucket.bucket_name}/{self.prefix}"
+        scripts = s3_deployment.Source.asset(folder, exclude=excluded, ignore_mode=IgnoreMode.GLOB)
+        s3_deployment.BucketDeployment(
+            self,
+            "Upload",
+            destination_bucket=bucket.bucket,
+            destination_key_prefix=self.prefix,
+            # Escaped, so that a quotation mark in a deploy-time value cannot break the document.
+            sources=[scripts, s3_deployment.Source.json_data(NODE_CONFIG_FILE, config, escape=True)],
+            prune=False,
+            retain_on_delete=True,
+            memory_limit=_MEMORY_MIB,
+            log_group=_log_group(self),
+        )
+
+
+def _content_hash(scope: Construct, folder: str, excluded: list[str], config: dict[str, Any]) -> str:
+    fingerprint = FileSystem.fingerprint(folder, exclude=excluded, ignore_mode=IgnoreMode.GLOB)
+    # Resolved to references: the marker text of a token changes from run to run (STYLE, fact 8).
+    references = json.dumps(Stack.of(scope).resolve(config), sort_keys=True)
+    return hashlib.sha256(f"{fingerprint}\n{references}".encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _log_group(scope: Construct) -> logs.ILogGroup:
+    """The log group of the upload's function: one a stack, because CDK shares the function in a stack."""
+    stack = Stack.of(scope)
+    existing = stack.node.try_find_child("HyperPodScriptsUploadLogs")
+    if existing is not None:
+        return existing  # type: ignore[return-value]
+    return logs.LogGroup(
+        stack,
+        "HyperPodScriptsUploadLogs",
+        retention=logs.RetentionDays.ONE_MONTH,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
