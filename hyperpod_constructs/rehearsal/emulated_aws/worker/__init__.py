@@ -1,0 +1,1 @@
+"""The folder on the Lambda workers' PYTHONPATH: Python imports ``sitecustomize`` from it at start."""
