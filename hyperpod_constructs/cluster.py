@@ -22,7 +22,7 @@ from hyperpod_constructs import rules
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import Bindings
 from hyperpod_constructs.buckets import ScriptsBucket
-from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, cluster_properties
+from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, RenderedTags, cluster_properties
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.group_bindings import bindings_of, roles_of
 from hyperpod_constructs.lifecycle import ScriptsDeployment
@@ -251,7 +251,7 @@ class SlurmCluster(Construct):
             "Resource",
             service_token=provider.service_token,
             resource_type=RESOURCE_TYPE,
-            properties=cluster_properties(Stack.of(self), self.spec, request, self._tag_manager.rendered_tags),
+            properties=cluster_properties(Stack.of(self), self.spec, request, RenderedTags.of(self._tag_manager)),
             removal_policy=removal_policy,
             service_timeout=Duration.minutes(CLOUDFORMATION_WAIT_MINUTES),
         )
@@ -275,7 +275,7 @@ class SlurmCluster(Construct):
         """
         resource.node.add_dependency(self.network, provider, *self.file_systems, *dict.fromkeys(self._roles.values()))
         if self.scripts is not None:
-            resource.node.add_dependency(self.scripts)
+            resource.node.add_dependency(self.scripts, self.scripts_bucket)
 
     def _warn(self, bindings: Bindings) -> None:
         for problem in rules.validate(self.spec, bindings, self._surroundings()):

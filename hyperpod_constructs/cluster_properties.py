@@ -2,13 +2,38 @@
 
 from typing import Any
 
-from aws_cdk import Stack
+import jsii
+from aws_cdk import IResolvable, IStableAnyProducer, Lazy, Stack, TagManager
 
 from hyperpod_constructs.api_request import Request
 from hyperpod_constructs.specs import ClusterSpec
 
 RESOURCE_TYPE = "Custom::HyperPodCluster"
 FORMAT_VERSION = "1"
+
+
+@jsii.implements(IStableAnyProducer)
+class RenderedTags:
+    """The tags as the API writes them, read at synthesis, when ``Tags.of()`` has reached every construct.
+
+    The tag manager's own rendering writes its keys in lower case, which only CDK's own resources turn around.
+    """
+
+    def __init__(self, manager: TagManager) -> None:
+        self._manager = manager
+
+    @classmethod
+    def of(cls, manager: TagManager) -> IResolvable:
+        """A value that becomes the tags; nothing if there are none.
+
+        Args:
+            manager: holds the tags.
+        """
+        return Lazy.any(cls(manager), omit_empty_array=True)
+
+    def produce(self) -> list[dict[str, str]]:
+        """Called by CDK at synthesis."""
+        return [{"Key": key, "Value": value} for key, value in sorted(self._manager.tag_values().items())]
 
 
 def cluster_properties(stack: Stack, spec: ClusterSpec, request: Request, tags: Any) -> dict[str, Any]:

