@@ -28,8 +28,13 @@ class Problem:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
+_SHOWN_PROBLEMS = 40
+
+
 class SpecError(ValueError):
     """The input cannot become a cluster. Lists every problem that was found, not only the first.
+
+    The text shows the first 40; ``problems`` holds all of them.
 
     Args:
         problems: what was found, in the order of the input.
@@ -46,7 +51,9 @@ class SpecError(ValueError):
         self.subject = subject
         count = len(self.problems)
         lines = [f"{subject}: {count} problem{'' if count == 1 else 's'}"]
-        lines += [f"  {problem}" for problem in self.problems]
+        lines += [f"  {problem}" for problem in self.problems[:_SHOWN_PROBLEMS]]
+        if count > _SHOWN_PROBLEMS:
+            lines.append(f"  ... and {count - _SHOWN_PROBLEMS} more, in the attribute problems of this error")
         super().__init__("\n".join(lines))
 
 

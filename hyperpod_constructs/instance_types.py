@@ -61,6 +61,9 @@ _EFA_FAMILIES = frozenset(
     {"p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "p6e-gb200", "trn1", "trn1n", "trn2"}
 )
 
+# GPUs and Trainium: the types that carry topology, and that deep health checks are for (FACTS 6.3, 6.4).
+_ACCELERATED_PREFIXES = ("p", "trn", "g")
+
 # Subnet addresses of one instance under Slurm. Only documented numbers (FACTS 2): any other type takes at least one.
 _ADDRESSES = {"ml.p5.48xlarge": 32}
 
@@ -88,6 +91,11 @@ def threads_per_core(instance_type: str) -> int:
 def uses_efa(instance_type: str) -> bool:
     """Whether jobs on this type talk over the Elastic Fabric Adapter, which cannot cross zones (FACTS 2)."""
     return _family(instance_type) in _EFA_FAMILIES and instance_type != "ml.trn2.3xlarge"
+
+
+def is_accelerated(instance_type: str) -> bool:
+    """Whether instances of this type have GPUs or Trainium chips."""
+    return _family(instance_type).startswith(_ACCELERATED_PREFIXES)
 
 
 def subnet_addresses(instance_type: str) -> int:

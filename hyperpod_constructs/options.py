@@ -277,8 +277,11 @@ class LifecycleScripts:
 
 
 def as_tuple(value: Any) -> Any:
-    """Make a list a tuple, so that specs can be compared and hashed; anything else is left for the rules to report."""
-    return tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else value
+    """Make a list a tuple, so that specs can be compared and hashed; anything else is left for the rules to report.
+
+    A set is left too: its order changes from run to run, and with it the template.
+    """
+    return tuple(value) if isinstance(value, (list, tuple)) else value
 
 
 def as_pairs(value: Any) -> Any:

@@ -3,16 +3,46 @@
 One function a rule, each with an id, a level and its source; docs/rules.md is generated from them.
 """
 
+import re
+from dataclasses import fields
+
 from hyperpod_constructs.bindings import Bindings
 from hyperpod_constructs.errors import Problem, SpecError
-from hyperpod_constructs.rules import cluster, groups
+from hyperpod_constructs.rules import (
+    accounting,
+    capacity,
+    cluster,
+    groups,
+    images,
+    literals,
+    network,
+    partitions,
+    storage,
+    tags,
+    users,
+    waits,
+)
 from hyperpod_constructs.rules.rule import Case, Level, Rule, Surroundings, shown
 from hyperpod_constructs.rules.shape import repaired
 from hyperpod_constructs.specs import ClusterSpec
 
 __all__ = ["ALL_RULES", "Level", "Rule", "Surroundings", "check", "validate"]
 
-ALL_RULES: tuple[Rule, ...] = (*cluster.RULES.rules, *groups.RULES.rules)
+_BOOKS = (
+    cluster.RULES,
+    groups.RULES,
+    partitions.RULES,
+    capacity.RULES,
+    images.RULES,
+    storage.RULES,
+    network.RULES,
+    accounting.RULES,
+    users.RULES,
+    tags.RULES,
+    waits.RULES,
+    literals.RULES,
+)
+ALL_RULES: tuple[Rule, ...] = tuple(rule for book in _BOOKS for rule in book.rules)
 
 
 def check(
@@ -26,14 +56,14 @@ def check(
         surroundings: what is known of the network; unknown by default.
 
     Returns:
-        Errors and warnings, each in the order of the rules.
+        Errors and warnings, each in the order of the input.
     """
     sound, misshapen = repaired(spec)
     case = Case(spec=sound, bindings=bindings, surroundings=surroundings or Surroundings())
     found: dict[Level, list[Problem]] = {Level.ERROR: list(misshapen), Level.WARNING: []}
     for rule in ALL_RULES:
-        found[rule.level] += [p for p in rule.problems(case) if not _inside(p.path, misshapen)]
-    return found[Level.ERROR], found[Level.WARNING]
+        found[rule.level] += [p for p in rule.problems(case) if not is_inside(p.path, misshapen)]
+    return sorted(found[Level.ERROR], key=_place), sorted(found[Level.WARNING], key=_place)
 
 
 def validate(
@@ -54,10 +84,21 @@ def validate(
     """
     errors, warnings = check(spec, bindings, surroundings)
     if errors:
-        raise SpecError(errors, subject=f"cluster {shown(spec.cluster_name)}")
+        raise SpecError(errors, subject=f"cluster {shown(getattr(spec, 'cluster_name', ''))}")
     return tuple(warnings)
 
 
-def _inside(path: str, misshapen: list[Problem]) -> bool:
+def is_inside(path: str, misshapen: list[Problem]) -> bool:
     """Whether a value of the wrong kind was replaced at this path: what a rule says of the replacement is no news."""
     return any(path == bad.path or path.startswith((f"{bad.path}.", f"{bad.path}[")) for bad in misshapen)
+
+
+_ORDER = {item.name: place for place, item in enumerate(fields(ClusterSpec))}
+_FIRST_PART = re.compile(r"(\w*)(?:\[(\d+)\])?")
+
+
+def _place(problem: Problem) -> tuple[int, int]:
+    """Where in the input a problem lies: by argument of the cluster, then by position in a list."""
+    match = _FIRST_PART.match(problem.path)
+    name, index = match.groups() if match else ("", None)
+    return _ORDER.get(name, len(_ORDER)), int(index or 0)

@@ -24,8 +24,9 @@ class Surroundings:
         availability_zone: of the cluster's subnet.
         subnet_address_count: usable addresses of the cluster's subnet.
         reserved_address_count: addresses of it that the file systems and others of ours take.
-        file_system_zones: zone of each file system, by mount path.
+        file_system_zones: zone of each file system that lies in one zone only, by mount path.
         zone_was_chosen: whether the user named the zone, or brought the subnets, rather than take our default.
+        group_zones: zone of each group that has subnets of its own, by group name.
     """
 
     availability_zone: str = ""
@@ -33,6 +34,7 @@ class Surroundings:
     reserved_address_count: int = 0
     file_system_zones: tuple[tuple[str, str], ...] = ()
     zone_was_chosen: bool = False
+    group_zones: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,15 +105,27 @@ class RuleBook:
 
 
 def shown(value: object) -> str:
-    """The value as a message shows it: text in quotes, long text cut with its length said."""
+    """The value as a message shows it: text in quotes, on one line, long text cut with its length said."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, str):
         if len(value) > _SHOWN:
-            return f"{json.dumps(value[:_SHOWN], ensure_ascii=False)}... ({len(value)} characters)"
-        return json.dumps(value, ensure_ascii=False)
-    text = repr(value)
+            return f"{_quoted(value[:_SHOWN])}... ({len(value)} characters)"
+        return _quoted(value)
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a foreign object whose repr fails, or a number of more digits than Python will write
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _quoted(text: str) -> str:
+    """Text in double quotes; in ASCII only if it has characters that no terminal or file could take."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def bad_name(value: str, name: Name, *, instead: str = "", otherwise: str = "") -> str | None:
@@ -125,7 +139,7 @@ def bad_name(value: str, name: Name, *, instead: str = "", otherwise: str = "") 
     """
     if name.accepts(value):
         return None
-    length = f" ({len(value)} characters)" if len(value) > name.maximum else ""
+    length = f" ({len(value)} characters)" if name.maximum < len(value) <= _SHOWN else ""
     advice = f"; use {shown(instead)}" if instead and name.accepts(instead) else otherwise and f"; {otherwise}"
     return f"got {shown(value)}{length}, allowed: {name.words}{advice}"
 

@@ -21,17 +21,29 @@ TOKEN_RULE = "known-at-synth-time"  # noqa: S105
 # Text fields that are passed on and never looked at when they are tokens: an image id often comes from a parameter.
 MAY_BE_TOKENS = frozenset({"image_id", "training_plan_arn"})
 
+# What a person who gives another kind of value most probably wants to know.
+_ADVICE = {
+    "controller": "a cluster has exactly one controller group, as continuous provisioning knows one controller",
+    "login": "a cluster has at most one login group; for more login nodes raise its instance_count",
+    "compute": "controller and login groups have arguments of their own",
+    "tags": "tags are a mapping of text to text, and numbers go in quotes",
+}
+
 
 def repaired(spec: ClusterSpec) -> tuple[ClusterSpec, list[Problem]]:
     """The specification with every value of the wrong kind replaced, and what was wrong."""
     problems: list[Problem] = []
+    if not isinstance(spec, ClusterSpec):
+        problems.append(_wrong_kind(spec, ClusterSpec, ""))
+        return _placeholder(ClusterSpec), problems
     return _record(spec, "", problems), problems
 
 
 _HINTS: dict[type, dict[str, Any]] = {}
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
+    """The resolved annotations of a class's fields; looked up once, as resolving them is slow."""
     if cls not in _HINTS:
         _HINTS[cls] = get_type_hints(cls)
     return _HINTS[cls]
@@ -42,7 +54,7 @@ def _record(value: Any, path: str, problems: list[Problem]) -> Any:
     for item in fields(value):
         where = f"{path}.{item.name}" if path else item.name
         before = getattr(value, item.name)
-        after = _value(before, _hints(type(value))[item.name], where, item, problems)
+        after = _value(before, hints_of(type(value))[item.name], where, item, problems)
         if after is not before:
             changes[item.name] = after
     return replace(value, **changes) if changes else value
@@ -51,32 +63,28 @@ def _record(value: Any, path: str, problems: list[Problem]) -> Any:
 def _value(value: Any, hint: Any, path: str, item: "Field[Any]", problems: list[Problem]) -> Any:
     if hint is Any:
         return value
-    if is_token(value) and not _is_record(value):
+    if not _is_record(value) and is_token(value):
         if item.name in MAY_BE_TOKENS and isinstance(value, str):
             return value
-        message = "got an unresolved token, allowed: a value known at synth time; write it out, or read it from context"
-        problems.append(Problem(path=path, message=message, rule=TOKEN_RULE))
+        problems.append(_unresolved(path))
         return _default(item, hint)
-    found = _checked(value, hint, path, item, problems)
+    found = _checked(value, hint, path, problems)
     if found is MISSING:
-        message = f"got {shown(value)} ({type(value).__name__}), allowed: {_words(hint)}"
-        problems.append(Problem(path=path, message=message, rule=RULE))
+        problems.append(_wrong_kind(value, hint, path))
         return _default(item, hint)
     return found
 
 
-def _checked(value: Any, hint: Any, path: str, item: "Field[Any]", problems: list[Problem]) -> Any:
+def _checked(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
     """The value, repaired inside where it must be; ``MISSING`` if it is of another kind."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        for choice in get_args(hint):
-            if (found := _checked(value, choice, path, item, problems)) is not MISSING:
-                return found
-        return MISSING
+        found = (_checked(value, choice, path, problems) for choice in get_args(hint))
+        return next((value for value in found if value is not MISSING), MISSING)
     if hint is Any:
         return value
     if origin in (Sequence, tuple):
-        return _items(value, get_args(hint)[0], path, item, problems)
+        return _items(value, get_args(hint)[0], path, problems)
     if origin is Mapping:
         return MISSING  # made a tuple of pairs when the spec was made
     if is_dataclass(hint):
@@ -86,36 +94,42 @@ def _checked(value: Any, hint: Any, path: str, item: "Field[Any]", problems: lis
     return value if isinstance(value, hint) else MISSING
 
 
-def _items(value: Any, hint: Any, path: str, item: "Field[Any]", problems: list[Problem]) -> Any:
+def _items(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
     if not isinstance(value, tuple):
         return MISSING
     if get_origin(hint) is tuple:
-        return value if all(_is_pair(pair) for pair in value) else MISSING
+        return _pairs(value, path, problems)
     kept = []
     for index, element in enumerate(value):
-        found = _checked(element, hint, f"{path}[{index}]", item, problems)
+        found = _checked(element, hint, f"{path}[{index}]", problems)
         if found is MISSING:
-            message = f"got {shown(element)} ({type(element).__name__}), allowed: {_words(hint)}"
-            problems.append(Problem(path=f"{path}[{index}]", message=message, rule=RULE))
+            problems.append(_wrong_kind(element, hint, f"{path}[{index}]"))
         else:
             kept.append(found)
-    return (
-        value
-        if all(new is old for new, old in zip(kept, value, strict=False)) and len(kept) == len(value)
-        else tuple(kept)
-    )
+    return value if _same(kept, value) else tuple(kept)
+
+
+def _pairs(value: tuple[Any, ...], path: str, problems: list[Problem]) -> Any:
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        return MISSING
+    kept = []
+    for pair in value:
+        where = f"{path}[{shown(pair[0])}]"
+        if wrong := [part for part in pair if not isinstance(part, str)]:
+            problems.append(_wrong_kind(wrong[0], str, where, advice=_ADVICE["tags"]))
+        elif any(is_token(part) for part in pair):
+            problems.append(_unresolved(where))
+        else:
+            kept.append(pair)
+    return value if _same(kept, value) else tuple(kept)
+
+
+def _same(kept: Sequence[Any], value: Sequence[Any]) -> bool:
+    return len(kept) == len(value) and all(new is old for new, old in zip(kept, value, strict=True))
 
 
 def _is_record(value: Any) -> bool:
     return is_dataclass(value) and not isinstance(value, type)
-
-
-def _is_pair(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) == 2
-        and all(isinstance(part, str) and not is_token(part) for part in value)
-    )
 
 
 def _default(item: "Field[Any]", hint: Any) -> Any:
@@ -130,23 +144,48 @@ def _placeholder(hint: Any) -> Any:
     """A sound value for a required field; its own path is reported, so nothing more is said about it."""
     if is_dataclass(hint) and isinstance(hint, type):
         required = [item for item in fields(hint) if item.default is MISSING and item.default_factory is MISSING]
-        return hint(**{item.name: _placeholder(_hints(hint)[item.name]) for item in required})
+        return hint(**{item.name: _placeholder(hints_of(hint)[item.name]) for item in required})
     if isinstance(hint, type) and issubclass(hint, Enum):
         return next(iter(hint))
     return {str: "", int: 1, bool: False}.get(hint)
 
 
+def _unresolved(path: str) -> Problem:
+    message = (
+        "got a value that is known at deploy time only (a CDK token), allowed: a value known at synth time; "
+        "write it out, or read it from the context"
+    )
+    return Problem(path=path, message=message, rule=TOKEN_RULE)
+
+
+def _wrong_kind(value: Any, hint: Any, path: str, advice: str = "") -> Problem:
+    whole_field = path if path in _ADVICE else path.partition("[")[0] if path.endswith("]") else ""
+    advice = advice or _member_meant(value, hint) or _ADVICE.get(whole_field, "")
+    got = shown(value) if value is None else f"{shown(value)} ({type(value).__name__})"
+    message = f"got {got}, allowed: {_words(hint)}{advice and '; ' + advice}"
+    return Problem(path=path, message=message, rule=RULE)
+
+
+def _member_meant(value: Any, hint: Any) -> str:
+    """The advice for text that is an enum's value or member name."""
+    for choice in (hint, *get_args(hint)):
+        if isinstance(value, str) and isinstance(choice, type) and issubclass(choice, Enum):
+            for member in choice:
+                if value.lower() in (str(member.value).lower(), member.name.lower()):
+                    return f"use {choice.__name__}.{member.name}"
+    return ""
+
+
 def _words(hint: Any) -> str:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_words(choice) for choice in get_args(hint)))
-    if origin in (Sequence, tuple):
-        return (
-            f"a list of {_words(get_args(hint)[0])}" if get_origin(get_args(hint)[0]) is not tuple else "pairs of text"
-        )
-    if origin is Mapping:
+        choices = dict.fromkeys(_words(choice) for choice in get_args(hint) if choice is not type(None))
+        return " or ".join(choices)
+    if origin is Mapping or (origin is tuple and get_origin(get_args(hint)[0]) is tuple):
         return "a mapping of text to text"
+    if origin in (Sequence, tuple):
+        return f"a list of {_words(get_args(hint)[0])}"
     if isinstance(hint, type) and issubclass(hint, Enum):
         return ", ".join(f"{hint.__name__}.{member.name}" for member in hint)
-    plain = {str: "text", int: "a whole number", bool: "True or False", type(None): "None", Any: "anything"}
+    plain = {str: "text", int: "a whole number", bool: "True or False", Any: "anything"}
     return plain.get(hint) or f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
