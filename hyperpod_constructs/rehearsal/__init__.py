@@ -1,0 +1,1 @@
+"""The rehearsal: the whole product on one machine, without an AWS account."""

@@ -1,0 +1,159 @@
+"""What happens to a whole cluster at one moment: controller first, then the rest, retried for ever (FACTS 0, 5.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import announcements, classic, groups, nodes, software, views
+from .state import CONTROLLER, LOGIN, Cluster, ClusterStatus, Group, GroupStatus, NodeState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .context import Context
+
+_MOST_PASSES = 1000
+
+
+def step(ctx: Context, cluster: Cluster) -> None:
+    """Do everything that is due for a cluster at this time.
+
+    Raises:
+        RuntimeError: The cluster does not come to rest, which is a fault of this program.
+    """
+    for _ in range(_MOST_PASSES):
+        before = ctx.changes
+        _pass(ctx, cluster)
+        if ctx.changes == before:
+            return
+    raise RuntimeError(f"cluster {cluster.name} does not come to rest at {ctx.at}")
+
+
+def next_due(ctx: Context, after: float) -> float | None:
+    """The next time at which anything is due."""
+    times = [time for cluster in ctx.clusters.values() for time in _times(cluster) if time is not None and time > after]
+    return min(times, default=None)
+
+
+def _times(cluster: Cluster) -> Iterator[float | None]:
+    yield cluster.due
+    for group in cluster.groups:
+        yield group.minimum_deadline
+        if group.software:
+            yield group.software.starts_at
+        for node in group.nodes:
+            yield node.due
+
+
+def _pass(ctx: Context, cluster: Cluster) -> None:
+    for group, node in cluster.members():
+        if node.state is NodeState.UPDATING:
+            software.follow(ctx, cluster, group, node)
+        else:
+            nodes.advance(ctx, cluster, group, node)
+    if cluster.status is ClusterStatus.DELETING:
+        _delete(ctx, cluster)
+    elif cluster.status is not ClusterStatus.FAILED:
+        if cluster.continuous:
+            _provision(ctx, cluster)
+        else:
+            classic.provision(ctx, cluster)
+    _tell_launcher(ctx, cluster)
+
+
+def _tell_launcher(ctx: Context, cluster: Cluster) -> None:
+    view = views.cluster_view(ctx, cluster)
+    if view.nodes != cluster.shown:
+        cluster.shown = view.nodes
+        ctx.launcher.configuration_changed(view)
+    nodes.launch_prepared(ctx, cluster)
+
+
+def _delete(ctx: Context, cluster: Cluster) -> None:
+    if any(group.nodes for group in cluster.groups):
+        return
+    if cluster.due is None:
+        cluster.due = ctx.at + ctx.timings.deletion_seconds
+        ctx.changes += 1
+    elif cluster.due <= ctx.at and cluster.name in ctx.clusters:
+        del ctx.clusters[cluster.name]
+        ctx.changes += 1
+
+
+def _provision(ctx: Context, cluster: Cluster) -> None:
+    if cluster.rejected and cluster.due is not None and cluster.due <= ctx.at:
+        _settle_rejected(ctx, cluster)
+        return
+    if cluster.rejected and cluster.status is ClusterStatus.CREATING:
+        return
+    for group in list(cluster.groups):
+        _provision_group(ctx, cluster, group)
+        if cluster.status is ClusterStatus.FAILED:
+            return
+    software.settle(ctx, cluster)
+    _settle(ctx, cluster)
+
+
+def _provision_group(ctx: Context, cluster: Cluster, group: Group) -> None:
+    if group.status is GroupStatus.DELETING:
+        if not group.nodes:
+            cluster.groups.remove(group)
+            announcements.group_operation(ctx, cluster, group, "deletion", "completed")
+            ctx.changes += 1
+        return
+    groups.reconcile(ctx, cluster, group)
+    provisioning = group.node_type == CONTROLLER or _controller_was_up(cluster)
+    if provisioning:
+        for node in list(group.nodes):
+            if node.state is NodeState.WAITING and node.due is not None and node.due <= ctx.at:
+                nodes.try_launch(ctx, cluster, group, node)
+            if cluster.status is ClusterStatus.FAILED:
+                return
+    groups.settle(ctx, cluster, group, provisioning)
+
+
+def _controller_was_up(cluster: Cluster) -> bool:
+    """Login and compute nodes start once one controller node is healthy."""
+    return cluster.ever_in_service or any(group.ready_count for group in cluster.groups_of(CONTROLLER))
+
+
+def _settle(ctx: Context, cluster: Cluster) -> None:
+    if cluster.status is ClusterStatus.CREATING:
+        if _is_up(ctx, cluster):
+            cluster.status, cluster.ever_in_service = ClusterStatus.IN_SERVICE, True
+            announcements.cluster_operation(ctx, cluster, "creation", "completed")
+            ctx.changes += 1
+        elif ctx.at >= cluster.created_at + ctx.timings.minimum_timeout_seconds and not _head_is_up(cluster):
+            nodes.fail_cluster(ctx, cluster, _NEVER_READY)
+    elif cluster.status is ClusterStatus.SYSTEM_UPDATING and not any(g.updating_software for g in cluster.groups):
+        cluster.status = ClusterStatus.IN_SERVICE
+        ctx.changes += 1
+
+
+_NEVER_READY = "Cluster creation failed: controller and login nodes did not become ready within the expected time"
+"""The documented event "Slurm cluster rollback completed"; its time is not documented, three hours are assumed."""
+
+
+def _head_is_up(cluster: Cluster) -> bool:
+    logins = [group for group in cluster.groups_of(LOGIN) if group.target or group.nodes or not group.ever_in_service]
+    return all(any(g.ready_count for g in found) for found in (cluster.groups_of(CONTROLLER), logins) if found)
+
+
+def _is_up(ctx: Context, cluster: Cluster) -> bool:
+    if not _head_is_up(cluster):
+        return False
+    if not ctx.assumptions.cluster_waits_for_minimums:
+        return True
+    return all(group.status is not GroupStatus.CREATING for group in cluster.groups)
+
+
+def _settle_rejected(ctx: Context, cluster: Cluster) -> None:
+    """A request that was accepted turned out to be unacceptable: creation fails, an update is undone (FACTS 5.1)."""
+    message, cluster.due, cluster.rejected = str(cluster.rejected), None, None
+    if cluster.status is ClusterStatus.CREATING:
+        nodes.fail_cluster(ctx, cluster, message)
+        return
+    cluster.status = ClusterStatus.IN_SERVICE
+    cluster.failure_message = message
+    announcements.cluster_operation(ctx, cluster, "update", "failed", message)
+    ctx.changes += 1
