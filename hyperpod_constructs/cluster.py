@@ -148,12 +148,11 @@ class SlurmCluster(Construct):
         self.network = _network(self, network, vpc)
         self.file_systems = _file_systems(self, file_systems, self.network)
         self.execution_role: iam.IRole = execution_role or ExecutionRole(self, "ExecutionRole").role
-        self.scripts_bucket = scripts_bucket or ScriptsBucket(self, "ScriptsBucket")
         self._roles = roles_of(self.spec, self.execution_role)
         self._tag_manager = TagManager(TagType.STANDARD, RESOURCE_TYPE)
         for key, value in self.spec.tag_pairs:
             self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
-        self.scripts = self._deploy_scripts()
+        self.scripts = self._deploy_scripts(scripts_bucket)
         self.resource = self._create_resource(removal_policy)
 
     @property
@@ -223,22 +222,19 @@ class SlurmCluster(Construct):
         )
         return self.grant(grantee, *(f"sagemaker:{name}" for name in names))
 
-    def _deploy_scripts(self) -> ScriptsDeployment | None:
+    def _deploy_scripts(self, bucket: ScriptsBucket | None) -> ScriptsDeployment | None:
         """Upload the scripts, unless every group is set up by its image alone."""
         bindings = self._bindings(None)
         self._warn(bindings)
         if all(self.spec.style_of(group) is LifecycleStyle.IMAGE_ONLY for group in self.spec.groups):
             return None
+        bucket = bucket or ScriptsBucket(self, "ScriptsBucket")
         scripts = ScriptsDeployment(
-            self,
-            "Scripts",
-            bucket=self.scripts_bucket,
-            cluster_name=self.cluster_name,
-            config=node_config(self.spec, bindings),
+            self, "Scripts", bucket=bucket, cluster_name=self.cluster_name, config=node_config(self.spec, bindings)
         )
-        if not self.scripts_bucket.nodes_may_read:
+        if not bucket.nodes_may_read:
             for role in dict.fromkeys(self._roles.values()):
-                self.scripts_bucket.bucket.grant_read(role, f"{scripts.prefix}/*")
+                bucket.bucket.grant_read(role, f"{scripts.prefix}/*")
         return scripts
 
     def _create_resource(self, removal_policy: RemovalPolicy) -> CustomResource:
@@ -275,7 +271,7 @@ class SlurmCluster(Construct):
         """
         resource.node.add_dependency(self.network, provider, *self.file_systems, *dict.fromkeys(self._roles.values()))
         if self.scripts is not None:
-            resource.node.add_dependency(self.scripts, self.scripts_bucket)
+            resource.node.add_dependency(self.scripts, self.scripts.bucket)
 
     def _warn(self, bindings: Bindings) -> None:
         for problem in rules.validate(self.spec, bindings, self._surroundings()):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import Token
 from aws_cdk import aws_iam as iam
 
 from hyperpod_constructs.bindings import AccountingBindings, Bindings, FileSystemMount, GroupBindings
@@ -73,7 +72,4 @@ def _accounting(accounting: Accounting | None) -> AccountingBindings | None:
     if accounting is None or accounting.kind is not AccountingKind.EXTERNAL:
         return None
     secret = accounting.secret if isinstance(accounting.secret, str) else accounting.secret.secret_arn
-    port = accounting.port
-    return AccountingBindings(
-        endpoint=accounting.endpoint, secret_arn=secret, port=Token.as_number(port) if port is not None else None
-    )
+    return AccountingBindings(endpoint=accounting.endpoint, secret_arn=secret, port=accounting.port)

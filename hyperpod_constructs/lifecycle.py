@@ -32,6 +32,7 @@ class ScriptsDeployment(Construct):
         config: what ``node_config()`` built; may hold tokens.
 
     Attributes:
+        bucket: where the scripts are.
         prefix: ``<cluster name>/<hash>``.
         source_s3_uri: address of the prefix, for ``LifeCycleConfig``.
     """
@@ -40,6 +41,7 @@ class ScriptsDeployment(Construct):
         self, scope: Construct, id: str, *, bucket: ScriptsBucket, cluster_name: str, config: dict[str, Any]
     ) -> None:
         super().__init__(scope, id)
+        self.bucket = bucket
         folder = str(assets.lifecycle_assets())
         excluded = list(assets.EXCLUDED)
         self.prefix = f"{cluster_name}/{_content_hash(self, folder, excluded, config)}"
