@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.bindings import GroupBindings as GroupBindings
     from hyperpod_constructs.bindings import LustreMount as LustreMount
     from hyperpod_constructs.bindings import OpenZfsMount as OpenZfsMount
+    from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.cluster import SlurmCluster as SlurmCluster
     from hyperpod_constructs.errors import AssetError as AssetError
     from hyperpod_constructs.errors import SpecError as SpecError
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from hyperpod_constructs.provider import ClusterProvider as ClusterProvider
     from hyperpod_constructs.roles import ExecutionRole as ExecutionRole
     from hyperpod_constructs.rules import validate as validate
-    from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.specs import ClusterSpec as ClusterSpec
     from hyperpod_constructs.specs import ComputeGroup as ComputeGroup
     from hyperpod_constructs.specs import ControllerGroup as ControllerGroup

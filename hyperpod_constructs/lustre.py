@@ -71,7 +71,7 @@ class LustreFileSystem(Construct):
                 metadata_configuration=fsx.CfnFileSystem.MetadataConfigurationProperty(mode="AUTOMATIC"),
             ),
         )
-        # FSx checks the rules when the file system is made: without this it is refused now and then (field report N-02).
+        # FSx checks the rules when the file system is made: without this it fails now and then (field report N-02).
         resource.node.add_dependency(rules)
         resource.apply_removal_policy(removal_policy)
         if removal_policy is RemovalPolicy.RETAIN:

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from hyperpod_constructs import assets
 from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
+from hyperpod_constructs.provider_policy import pass_role_statement, policy_statements
 
 QUERY_INTERVAL_CONTEXT = "hyperpod-constructs:query-interval-seconds"
 """CDK context key: seconds between two looks at a cluster that is not ready yet; 30 by default."""
@@ -56,7 +57,7 @@ class ClusterProvider(Construct):
             disable_waiter_state_machine_logging=True,
         )
         self.service_token = self.provider.service_token
-        for statement in _statements(Stack.of(self)):
+        for statement in policy_statements(Stack.of(self)):
             self._allow(statement)
 
     @classmethod
@@ -76,13 +77,7 @@ class ClusterProvider(Construct):
         Args:
             role_arns: roles of a cluster's groups.
         """
-        self._allow(
-            iam.PolicyStatement(
-                actions=["iam:PassRole"],
-                resources=list(dict.fromkeys(role_arns)),
-                conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-            )
-        )
+        self._allow(pass_role_statement(list(dict.fromkeys(role_arns))))
 
     def _allow(self, statement: iam.PolicyStatement) -> None:
         for function in self._functions:
@@ -108,35 +103,3 @@ class ClusterProvider(Construct):
 
     def _query_interval_seconds(self) -> int:
         return int(self.node.try_get_context(QUERY_INTERVAL_CONTEXT) or _QUERY_INTERVAL_SECONDS)
-
-
-def _statements(stack: Stack) -> list[iam.PolicyStatement]:
-    """The permissions of FACTS 1.4. Resource ``*`` only where the action has no resource level."""
-    cluster = stack.format_arn(service="sagemaker", resource="cluster", resource_name="*")
-    capacity = [
-        stack.format_arn(service="sagemaker", resource=kind, resource_name="*")
-        for kind in ("training-plan", "reserved-capacity")
-    ]
-    return [
-        iam.PolicyStatement(
-            actions=["sagemaker:CreateCluster", "sagemaker:UpdateCluster"], resources=[cluster, *capacity]
-        ),
-        iam.PolicyStatement(
-            actions=[
-                f"sagemaker:{name}"
-                for name in (
-                    "DescribeCluster",
-                    "DeleteCluster",
-                    "UpdateClusterSoftware",
-                    "ListClusterNodes",
-                    "ListClusterEvents",
-                    "DescribeClusterEvent",
-                    "AddTags",
-                    "DeleteTags",
-                    "ListTags",
-                )
-            ],
-            resources=[cluster],
-        ),
-        iam.PolicyStatement(actions=["cloudformation:DescribeStacks"], resources=[stack.stack_id]),
-    ]

@@ -33,7 +33,7 @@ class Synthesized:
 
     def __init__(self, stack: Stack) -> None:
         self.template = Template.from_stack(stack)
-        self.json: dict[str, Any] = self.template.to_json()
+        self.json: dict[str, Any] = dict(self.template.to_json())
         self.resources: dict[str, dict[str, Any]] = self.json.get("Resources", {})
 
     def of_type(self, kind: str) -> dict[str, dict[str, Any]]:

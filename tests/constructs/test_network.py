@@ -1,5 +1,7 @@
 """ClusterNetwork: one zone, rules that name groups, endpoints."""
 
+from typing import Any
+
 import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -11,10 +13,9 @@ INGRESS = "AWS::EC2::SecurityGroupIngress"
 EGRESS = "AWS::EC2::SecurityGroupEgress"
 
 
-def _rule(item: dict[str, object]) -> tuple[object, ...]:
+def _rule(item: dict[str, Any]) -> tuple[object, ...]:
     properties = item["Properties"]
-    assert isinstance(properties, dict)
-    other = properties.get("SourceSecurityGroupId") or properties.get("DestinationSecurityGroupId")
+    other = properties.get("SourceSecurityGroupId") or properties["DestinationSecurityGroupId"]
     return (
         properties["GroupId"]["Fn::GetAtt"][0],
         other["Fn::GetAtt"][0],
