@@ -1,0 +1,252 @@
+"""What on_event does: observe, plan, apply, and hand over to the polls. One function a request type."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .aws import Aws
+from .errors import ChangeRefusedError, ConflictError, NameTakenError, ServiceError, UnclearError
+from .events import Event, Progress
+from .log import log
+from .observed import Cluster
+from .ownership import foreign_text, owner_tags, owns, taken_text
+from .plan import UPDATE_CLUSTER, UPDATE_SOFTWARE, Call, Calls, Refusal, Wait, plan
+from .properties import Properties
+from .tags import tag_calls
+from .waiting import expected_counts
+
+DELETE_CLUSTER = "DeleteCluster"
+PENDING_PLAN = "plan"
+NOTE_LIMIT = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """What an operation may reach: AWS and the clock (seconds since the epoch)."""
+
+    aws: Aws = field(default_factory=Aws)
+    now: Callable[[], float] = time.time
+
+
+def create(event: Event, services: Services) -> Progress:
+    """Create the cluster: one mutating call, after which nothing raises (C-07).
+
+    A name that is taken is adopted when both owner tags are this event's, which is a repeated delivery.
+
+    Raises:
+        ChangeRefusedError: the name belongs to somebody else.
+        ServiceError: the service refused; nothing was created.
+    """
+    desired = _desired(event)
+    started_at = services.now()
+    try:
+        arn = services.aws.create(create_request(desired, event))
+    except NameTakenError:
+        return _adopted(event, desired, services, started_at)
+    except UnclearError as error:
+        return _after_unclear_create(event, desired, services, started_at, error)
+    log("cluster created", name=desired.name, arn=arn)
+    return Progress(started_at=started_at, cluster_arn=arn, expected=expected_counts(desired.groups))
+
+
+def create_request(desired: Properties, event: Event) -> dict[str, Any]:
+    """The whole CreateCluster request: the groups in order, the user's tags and the owner's."""
+    tags = {**desired.tags, **owner_tags(event.owner)}
+    return {
+        **desired.request,
+        "InstanceGroups": list(desired.groups.values()),
+        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+    }
+
+
+def _after_unclear_create(
+    event: Event, desired: Properties, services: Services, started_at: float, error: UnclearError
+) -> Progress:
+    """The answer was lost: look whether there is a cluster, and never leave one behind for want of an answer."""
+    log("create was not answered", error=str(error))
+    try:
+        missing = services.aws.describe(desired.name) is None
+    except UnclearError:
+        missing = False
+    if missing:
+        raise error
+    return _adopted(event, desired, services, started_at)
+
+
+def _adopted(event: Event, desired: Properties, services: Services, started_at: float) -> Progress:
+    try:
+        cluster = services.aws.describe(desired.name)
+        tags = services.aws.tags(cluster.arn) if cluster else {}
+    except UnclearError as error:
+        # Unknown whose it is: the polls find out. An id without a cluster is harmless, a cluster without an id is not.
+        log("owner not known yet", error=str(error))
+        return Progress(started_at=started_at)
+    if cluster is None:
+        return Progress(started_at=started_at, expected=expected_counts(desired.groups))
+    if not owns(event.owner, tags):
+        raise ChangeRefusedError([taken_text(desired.name, event.owner, tags)])
+    if cluster.status == "Deleting":
+        raise ChangeRefusedError([f"the cluster {desired.name} is still being deleted; deploy again when it is gone"])
+    log("cluster adopted", name=desired.name, arn=cluster.arn)
+    return Progress(started_at=started_at, cluster_arn=cluster.arn, notes=_adoption_notes(desired, cluster))
+
+
+def _adoption_notes(desired: Properties, cluster: Cluster) -> tuple[str, ...]:
+    """A repeated Create makes no call but the first; where the cluster differs is told."""
+    if not isinstance(plan(desired, desired, cluster), Calls | Refusal):
+        return ()
+    return (f"the cluster {cluster.name} was there already and differs from the template; update it to change that",)
+
+
+def update(event: Event, services: Services) -> Progress:
+    """Apply what changed; what the cluster is too busy for is left to the polls.
+
+    Raises:
+        ChangeRefusedError: before any call, with every reason; never while rolling back.
+        ServiceError: the service refused a call; never while rolling back.
+    """
+    rolling_back = is_rolling_back(event, services.aws)
+    started_at = services.now()
+    try:
+        progress = _update(event, services, rolling_back)
+    except (ServiceError, ChangeRefusedError) as error:
+        if not rolling_back:
+            raise
+        progress = _left_of_rollback(error)
+    return replace(progress, started_at=started_at, rolling_back=rolling_back, notes=progress.notes[:NOTE_LIMIT])
+
+
+def _left_of_rollback(error: Exception) -> Progress:
+    """A rollback goes on whatever happens: what may come later is left to the polls, the rest is told."""
+    log("rollback goes on without this", error=str(error))
+    if isinstance(error, UnclearError):
+        return Progress(pending=(PENDING_PLAN,))
+    return Progress(notes=(f"not undone: {error}",))
+
+
+def is_rolling_back(event: Event, aws: Aws) -> bool:
+    """Whether CloudFormation is undoing an update; not knowing counts as going forward."""
+    status = aws.stack_status(event.owner.stack_id)
+    return "ROLLBACK" in status and status.endswith("IN_PROGRESS")
+
+
+def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
+    name, desired, aws = str(event.physical_id), _desired(event), services.aws
+    cluster = aws.describe(name)
+    if cluster is None:
+        raise ChangeRefusedError([_gone_text(name)])
+    tags = aws.tags(cluster.arn)
+    if not owns(event.owner, tags):
+        raise ChangeRefusedError([foreign_text(name, event.owner, "changed")])
+    try:
+        progress = apply_plan(event, services, name, rolling_back)
+    except (ServiceError, ChangeRefusedError) as error:
+        if not rolling_back:
+            raise
+        progress = replace(_left_of_rollback(error), cluster_arn=cluster.arn)
+    before = event.previous.tags if event.previous else {}
+    for call in tag_calls(cluster.arn, desired.tags, before, tags):
+        aws.change(call.operation, call.request)
+    return progress
+
+
+def _gone_text(name: str) -> str:
+    return (
+        f"the cluster {name} does not exist any more: it was deleted outside CloudFormation. To make it anew, deploy "
+        "once without it, then with it"
+    )
+
+
+def apply_plan(event: Event, services: Services, name: str, rolling_back: bool) -> Progress:
+    """Observe, plan and call. What conflicts with another operation is pending and tried again by the next poll."""
+    desired = _desired(event)
+    cluster = services.aws.describe(name)
+    if cluster is None:
+        raise ChangeRefusedError([_gone_text(name)])
+    decision = plan(desired, event.previous, cluster, rolling_back=rolling_back)
+    log("planned", decision=type(decision).__name__, detail=decision)
+    if isinstance(decision, Refusal):
+        raise ChangeRefusedError(decision.problems)
+    if isinstance(decision, Wait):
+        return Progress(cluster_arn=cluster.arn, pending=(PENDING_PLAN,), notes=(decision.reason,))
+    calls = decision.calls if isinstance(decision, Calls) else ()
+    pending = _apply(services.aws, calls)
+    return Progress(
+        cluster_arn=cluster.arn,
+        pending=(PENDING_PLAN,) if pending else (),
+        software_started=any(call.operation == UPDATE_SOFTWARE for call in calls) and not pending,
+        expected=_accepted(calls, pending),
+        notes=decision.notes,
+    )
+
+
+def _apply(aws: Aws, calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Make the calls in order; the rest from the first that the cluster is too busy for."""
+    for index, call in enumerate(calls):
+        try:
+            aws.change(call.operation, call.request)
+        except (ConflictError, UnclearError) as error:
+            log("not accepted, will try again", operation=call.operation, message=error.detail)
+            return calls[index:]
+    return ()
+
+
+def _accepted(calls: tuple[Call, ...], pending: tuple[Call, ...]) -> dict[str, tuple[int, int]]:
+    made = [call for call in calls if call not in pending and call.operation == UPDATE_CLUSTER]
+    groups = {spec["InstanceGroupName"]: spec for call in made for spec in call.request.get("InstanceGroups", ())}
+    return expected_counts(groups)
+
+
+def delete(event: Event, services: Services) -> Progress:
+    """Start the deletion of a cluster that both owner tags say is ours.
+
+    A cluster that does not exist, or a physical id that never was one, is success without a call.
+
+    Raises:
+        ChangeRefusedError: a cluster of this name exists and is not ours.
+        DeniedError: the handler may not look or delete.
+    """
+    started_at = services.now()
+    if event.physical_id is None or not is_cluster_name(event.physical_id):
+        return Progress(started_at=started_at)
+    try:
+        arn, pending = _delete(event, event.physical_id, services.aws)
+    except UnclearError as error:
+        log("delete was not answered, the polls go on", error=str(error))
+        arn, pending = "", (DELETE_CLUSTER,)
+    return Progress(started_at=started_at, cluster_arn=arn, pending=pending)
+
+
+def _delete(event: Event, name: str, aws: Aws) -> tuple[str, tuple[str, ...]]:
+    cluster = aws.describe(name)
+    if cluster is None:
+        return "", ()
+    if not owns(event.owner, aws.tags(cluster.arn)):
+        raise ChangeRefusedError([foreign_text(name, event.owner, "deleted")])
+    return cluster.arn, start_deletion(aws, cluster)
+
+
+def start_deletion(aws: Aws, cluster: Cluster) -> tuple[str, ...]:
+    """Call DeleteCluster by ARN, which no other cluster ever has; what is pending when the cluster is too busy."""
+    if cluster.status == "Deleting":
+        return ()
+    try:
+        aws.change(DELETE_CLUSTER, {"ClusterName": cluster.arn})
+    except ConflictError as error:
+        log("busy, will delete later", status=cluster.status, message=error.detail)
+        return (DELETE_CLUSTER,)
+    return ()
+
+
+def is_cluster_name(text: str) -> bool:
+    """Whether a text can be a cluster's name; what cannot be one never was a cluster of ours (FACTS 5.1)."""
+    parts = text.split("-")
+    plain = text.isascii() and all(part.isalnum() or not part for part in parts)
+    return plain and 1 <= len(text) <= 63 and bool(parts[0]) and bool(parts[-1])
+
+
+def _desired(event: Event) -> Properties:
+    if event.desired is None:
+        raise AssertionError("a Create or an Update always has properties")
+    return event.desired

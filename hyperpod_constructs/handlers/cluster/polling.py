@@ -1,0 +1,233 @@
+"""What is_complete does: one DescribeCluster a poll while all is well, and pending calls once they are possible."""
+
+from dataclasses import dataclass, field, replace
+
+from .aws import Aws
+from .diagnosis import newest_faults, reason
+from .errors import ChangeRefusedError, ClusterFailedError, DeniedError, NotFoundError, ServiceError, UnclearError
+from .events import Event, Progress, RequestType, elapsed_seconds
+from .log import log
+from .observed import Cluster
+from .operations import Services, apply_plan, is_rolling_back, start_deletion
+from .ownership import owns, taken_text
+from .plan import Calls, plan
+from .properties import Properties
+from .software import failed_software
+from .waiting import DEADLINE_SECONDS, Failed, NotYet, Ready, judge, picture
+
+PATIENCE_SECONDS = 120
+"""How long a cluster may be missing after its creation, or a permission after its policy, before that is a failure."""
+
+SLOW_DELETION_SECONDS = 10 * 60
+"""When a deletion is slow enough to look at what the nodes say (field report C-09)."""
+
+MISSING_PERMISSION = ("not authorized", "unauthorized", "accessdenied", "access denied", "permission")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The answer of a poll: done or not, the cluster as last seen, and what the user should know."""
+
+    complete: bool
+    cluster: Cluster | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def poll(event: Event, services: Services) -> Outcome:
+    """Look once; every transient trouble only means to look again.
+
+    Raises:
+        ClusterFailedError, ChangeRefusedError, ServiceError: the request has failed; never while rolling back.
+    """
+    try:
+        return _poll_deletion(event, services) if event.request_type is RequestType.DELETE else _poll(event, services)
+    except (UnclearError, DeniedError) as error:
+        elapsed = elapsed_seconds(event.progress, None, services.now)
+        if elapsed >= (DEADLINE_SECONDS if isinstance(error, UnclearError) else PATIENCE_SECONDS):
+            if event.progress.rolling_back:
+                return Outcome(complete=True, notes=(*event.progress.notes, f"not checked: {error}"))
+            raise
+        log("poll was not answered", error=str(error))
+        return Outcome(complete=False)
+
+
+def _poll(event: Event, services: Services) -> Outcome:
+    progress, name = event.progress, str(event.physical_id)
+    cluster = services.aws.describe(name)
+    elapsed = elapsed_seconds(progress, cluster.created_at if cluster and _is_create(event) else None, services.now)
+    if cluster is None or (progress.cluster_arn and cluster.arn != progress.cluster_arn):
+        return _vanished(event, name, elapsed)
+    if _is_create(event) and not progress.cluster_arn:
+        _check_owner(event, services, cluster)
+    if progress.rolling_back:
+        return _poll_rollback(event, services, cluster, elapsed)
+    if progress.pending:
+        progress = _try_again(event, services, cluster, elapsed)
+        if progress.pending:
+            return Outcome(complete=False)
+    return _judged(event, services, cluster, progress, elapsed)
+
+
+def _check_owner(event: Event, services: Services, cluster: Cluster) -> None:
+    """The answer of CreateCluster was lost, so the cluster of this name may be somebody else's."""
+    tags = services.aws.tags(cluster.arn)
+    if not owns(event.owner, tags):
+        raise ChangeRefusedError([taken_text(cluster.name, event.owner, tags)])
+
+
+def _is_create(event: Event) -> bool:
+    return event.request_type is RequestType.CREATE
+
+
+def _vanished(event: Event, name: str, elapsed: float) -> Outcome:
+    text = f"the cluster {name} does not exist any more: it was deleted outside CloudFormation"
+    if event.progress.rolling_back:
+        return Outcome(complete=True, notes=(*event.progress.notes, text))
+    if _is_create(event) and elapsed < PATIENCE_SECONDS:
+        return Outcome(complete=False)
+    raise ClusterFailedError(text)
+
+
+def _poll_rollback(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Outcome:
+    """A rollback is done when its calls are accepted; whatever goes wrong is told, and the answer is success."""
+    notes = event.progress.notes
+    if event.progress.pending:
+        try:
+            progress = apply_plan(event, services, cluster.name, rolling_back=True)
+        except (ServiceError, ChangeRefusedError) as error:
+            if isinstance(error, UnclearError) and elapsed < DEADLINE_SECONDS:
+                return Outcome(complete=False)
+            return Outcome(complete=True, cluster=cluster, notes=(*notes, f"not undone: {error}"))
+        if progress.pending and elapsed < DEADLINE_SECONDS:
+            return Outcome(complete=False)
+        left = (f"not undone, the cluster was busy: {picture(cluster)}",) if progress.pending else ()
+        notes = (*notes, *progress.notes, *left)
+    if cluster.status == "Failed":
+        notes = (*notes, f"the cluster has failed: {cluster.failure_message}")
+    return Outcome(complete=True, cluster=cluster, notes=notes)
+
+
+def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Progress:
+    """Make the calls that conflicted before."""
+    if cluster.status == "Failed":
+        raise ClusterFailedError(
+            _reason(event, services, cluster, cluster.failure_message or "the cluster has failed", "")
+        )
+    if elapsed >= DEADLINE_SECONDS:
+        minutes = DEADLINE_SECONDS // 60
+        raise ClusterFailedError(
+            f"the change was not accepted within {minutes} minutes, the cluster was busy: {picture(cluster)}"
+        )
+    if is_rolling_back(event, services.aws):
+        # CloudFormation cancels an update without telling us; its calls must not come after those of the rollback.
+        raise ClusterFailedError("the update was cancelled before the cluster accepted it")
+    made = apply_plan(event, services, cluster.name, rolling_back=False)
+    notes = made.notes or event.progress.notes
+    return replace(event.progress, pending=made.pending, expected=made.expected, notes=notes)
+
+
+def _judged(event: Event, services: Services, cluster: Cluster, progress: Progress, elapsed: float) -> Outcome:
+    verdict = judge(_desired(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
+    undone = _undone(event, cluster, progress)
+    if undone is not None:
+        verdict = undone
+    match verdict:
+        case Ready(notes=()):
+            return Outcome(complete=True, cluster=cluster, notes=progress.notes)
+        case Ready(notes=late):
+            return Outcome(
+                complete=True, cluster=cluster, notes=(*late, *_newest_fault(event, services, cluster), *progress.notes)
+            )
+        case NotYet(reason=missing):
+            log("waiting", missing=missing, elapsed_seconds=int(elapsed))
+            return Outcome(complete=False)
+        case Failed(cause=cause, group=group):
+            raise ClusterFailedError(_reason(event, services, cluster, cause, group))
+
+
+def _undone(event: Event, cluster: Cluster, progress: Progress) -> Failed | None:
+    """Whether the service took an accepted update back, which leaves the cluster InService and looks like success."""
+    desired, previous = _desired(event), event.previous
+    if previous is None:
+        return None
+    if progress.software_started:
+        failed = failed_software(desired, previous, cluster)
+        if failed:
+            return Failed(cause=f"{failed}: the software update failed and was rolled back", group=failed)
+    if cluster.failure_message and isinstance(plan(desired, previous, cluster), Calls):
+        return Failed(cause=cluster.failure_message)
+    return None
+
+
+def _newest_fault(event: Event, services: Services, cluster: Cluster) -> tuple[str, ...]:
+    try:
+        faults = newest_faults(services.aws, cluster.name, _since(event))
+    except ServiceError as error:
+        log("details not available", error=str(error))
+        return ()
+    return tuple(f"newest error: {fault.text}" for fault in faults[:1])
+
+
+def _reason(event: Event, services: Services, cluster: Cluster, cause: str, group: str) -> str:
+    return reason(services.aws, cluster, cause, group=group, since=_since(event))
+
+
+def _since(event: Event) -> float | None:
+    """Events of a new cluster are all of this story; those of an old one only since this request began."""
+    return None if _is_create(event) else event.progress.started_at or None
+
+
+def _poll_deletion(event: Event, services: Services) -> Outcome:
+    """Complete only when DescribeCluster says that there is none, or that the name has another cluster by now."""
+    progress = event.progress
+    if event.physical_id is None or (progress.started_at and not progress.cluster_arn and not progress.pending):
+        return Outcome(complete=True)
+    cluster = services.aws.describe(event.physical_id)
+    if cluster is None or not _is_ours(event, services.aws, cluster):
+        return Outcome(complete=True)
+    elapsed = elapsed_seconds(event.progress, None, services.now)
+    _check_deletion(services.aws, cluster, elapsed)
+    try:
+        start_deletion(services.aws, cluster)
+    except NotFoundError:
+        return Outcome(complete=True)
+    return Outcome(complete=False)
+
+
+def _is_ours(event: Event, aws: Aws, cluster: Cluster) -> bool:
+    if event.progress.cluster_arn:
+        return cluster.arn == event.progress.cluster_arn
+    return owns(event.owner, aws.tags(cluster.arn))
+
+
+def _check_deletion(aws: Aws, cluster: Cluster, elapsed: float) -> None:
+    """Fail early when the deletion cannot succeed, and in words when time is over."""
+    texts = [cluster.failure_message] if cluster.status in ("Deleting", "Failed") else []
+    if cluster.status == "Deleting" and elapsed >= SLOW_DELETION_SECONDS:
+        texts += _node_messages(aws, cluster)
+    for text in texts:
+        if any(words in text.lower() for words in MISSING_PERMISSION):
+            raise ClusterFailedError(
+                f"the cluster {cluster.name} cannot be deleted: {text}\nThe execution role and its EC2 permissions "
+                "must exist until the cluster is gone: put them back, then delete the stack again"
+            )
+    if elapsed >= DEADLINE_SECONDS:
+        minutes = DEADLINE_SECONDS // 60
+        raise ClusterFailedError(
+            f"the cluster is not deleted after {minutes} minutes: {picture(cluster)}; it may still go: delete the "
+            "stack again"
+        )
+
+
+def _node_messages(aws: Aws, cluster: Cluster) -> list[str]:
+    try:
+        return aws.node_messages(cluster.name)
+    except ServiceError as error:
+        log("nodes not listed", error=str(error))
+        return []
+
+
+def _desired(event: Event) -> Properties:
+    if event.desired is None:
+        raise AssertionError("a Create or an Update always has properties")
+    return event.desired
