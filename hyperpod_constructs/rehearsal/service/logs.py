@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,11 +60,12 @@ class CloudWatchLogSink:
     What cannot be sent is dropped with a warning: the service never suffers from its logs.
 
     Args:
-        client: A boto3 `logs` client.
+        make_client: Makes a boto3 `logs` client, called once when the first lines are sent.
     """
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, make_client: Callable[[], Any]) -> None:
+        self._make_client = make_client
+        self._client: Any = None
         self._queue: SimpleQueue[tuple[str, str, tuple[str, ...], int]] = SimpleQueue()
         self._known: set[tuple[str, str]] = set()
         self._stopping = threading.Event()
@@ -95,6 +96,8 @@ class CloudWatchLogSink:
                 _LOG.warning("log lines of %s %s were lost: %s", log_group, stream, error)
 
     def _send(self, log_group: str, stream: str, lines: Sequence[str], milliseconds: int) -> None:
+        if self._client is None:
+            self._client = self._make_client()
         if (log_group, stream) not in self._known:
             self._make(self._client.create_log_group, logGroupName=log_group)
             self._make(self._client.create_log_stream, logGroupName=log_group, logStreamName=stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import cluster_operations, event_operations, node_operations
+from . import cluster_operations, event_operations, node_operations, tag_operations, update_operation
 from .context import Context
 
 Operation = Callable[[Context, Mapping[str, Any]], dict[str, Any]]
@@ -13,12 +13,12 @@ Operation = Callable[[Context, Mapping[str, Any]], dict[str, Any]]
 OPERATIONS: Mapping[str, Operation] = {
     "CreateCluster": cluster_operations.create_cluster,
     "DescribeCluster": cluster_operations.describe_cluster,
-    "UpdateCluster": cluster_operations.update_cluster,
+    "UpdateCluster": update_operation.update_cluster,
     "DeleteCluster": cluster_operations.delete_cluster,
     "ListClusters": cluster_operations.list_clusters,
-    "AddTags": cluster_operations.add_tags,
-    "DeleteTags": cluster_operations.delete_tags,
-    "ListTags": cluster_operations.list_tags,
+    "AddTags": tag_operations.add_tags,
+    "DeleteTags": tag_operations.delete_tags,
+    "ListTags": tag_operations.list_tags,
     "ListClusterNodes": node_operations.list_cluster_nodes,
     "DescribeClusterNode": node_operations.describe_cluster_node,
     "BatchAddClusterNodes": node_operations.batch_add_cluster_nodes,

@@ -26,13 +26,13 @@ def page(items: Sequence[Any], parameters: Mapping[str, Any], name: str) -> dict
     end = start + int(parameters.get("MaxResults", MOST_IN_A_PAGE))
     answer: dict[str, Any] = {name: list(items[start:end])}
     if end < len(items):
-        answer["NextToken"] = base64.urlsafe_b64encode(f"place {end}".encode()).decode()
+        answer["NextToken"] = base64.b64encode(f"place {end}".encode()).decode()
     return answer
 
 
 def _place(token: str) -> int:
     try:
-        word, number = base64.urlsafe_b64decode(token.encode()).decode().split(" ")
+        word, number = base64.b64decode(token.encode(), validate=True).decode().split(" ")
         if word == "place" and int(number) >= 0:
             return int(number)
     except (binascii.Error, ValueError):
