@@ -5,6 +5,7 @@ A type that is not in it may still be newer than this table: that is a warning, 
 """
 
 from difflib import get_close_matches
+from functools import lru_cache
 
 _SIZES = {
     "p4d": "24xlarge",
@@ -78,6 +79,7 @@ def is_known(instance_type: str) -> bool:
     return instance_type in INSTANCE_TYPES
 
 
+@lru_cache(maxsize=256)
 def nearest(instance_type: str) -> str:
     """The known type whose name is most like the given one, or an empty string."""
     return next(iter(get_close_matches(instance_type, sorted(INSTANCE_TYPES), n=1, cutoff=0.6)), "")

@@ -35,9 +35,9 @@ def instance_type(case: Case) -> Iterator[Finding]:
         if not group.all_instance_types:
             yield f"{path}.instance_type", "missing; give a type such as ml.m5.xlarge"
     for where, name in _types(case):
-        meant = instance_types.nearest(f"ml.{name.strip().lower().removeprefix('ml.')}")
-        if message := bad_name(name, limits.INSTANCE_TYPE, instead=meant):
-            yield where, message
+        if not limits.INSTANCE_TYPE.accepts(name):
+            meant = instance_types.nearest(f"ml.{name.strip().lower().removeprefix('ml.')}")
+            yield where, bad_name(name, limits.INSTANCE_TYPE, instead=meant) or ""
 
 
 @RULES.warning("instance-type-known", "model ClusterInstanceType; FACTS 10")
