@@ -14,10 +14,9 @@ from typing import Self
 from hyperpod_constructs.rehearsal.nodes.client import BedClient
 from hyperpod_constructs.rehearsal.nodes.errors import BedError, BedUnavailable
 from hyperpod_constructs.rehearsal.nodes.host import Say
-from hyperpod_constructs.rehearsal.nodes.paths import nodes_cache_dir
+from hyperpod_constructs.rehearsal.nodes.paths import nodes_cache_dir, python_environment
 from hyperpod_constructs.rehearsal.nodes.settings import DEFAULT_LIMIT_SECONDS, DEFAULT_MAXIMUM_NODES, BedSettings
 from hyperpod_constructs.rehearsal.nodes.suites import DEFAULT_SUITE, suite_named
-from hyperpod_constructs.rehearsal.nodes.supervisor import server_environment
 from hyperpod_constructs.rehearsal.nodes.tree import ensure_tree
 
 START_TIMEOUT_SECONDS = 30.0
@@ -86,7 +85,7 @@ class Bed(BedClient):
             [sys.executable, "-m", _SUPERVISOR_MODULE, json.dumps(asdict(settings))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=server_environment(),
+            env=python_environment(),
             start_new_session=True,
         )
         try:

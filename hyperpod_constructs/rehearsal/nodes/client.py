@@ -197,7 +197,7 @@ class BedClient:
                 archive.addfile(entry, io.BytesIO(content))
         user, _, group = owner.partition(":")
         # "--no-overwrite-dir": folders that are there keep their owner and mode
-        tar = ["tar", "-x", "-p", "--no-overwrite-dir", f"--owner={user}", "-C", "/"]
+        tar = ["tar", "-x", "-p", "-m", "--no-overwrite-dir", f"--owner={user}", "-C", "/"]
         self.run(node, tar, stdin=buffer.getvalue(), as_service=False, check=True)
         if owner != "root:root":
             self.run(node, ["chown", f"{user}:{group}", *files], as_service=False, check=True)

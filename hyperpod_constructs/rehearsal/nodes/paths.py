@@ -6,6 +6,8 @@ Two places: a cache that is worth keeping (the Debian trees), and a folder for e
 import os
 from pathlib import Path
 
+import hyperpod_constructs
+
 REHEARSAL_DIR_VARIABLE = "HYPERPOD_REHEARSAL_DIR"
 
 # In /run because a Unix socket's path may have 107 characters at most, and a checkout can lie deeper than that;
@@ -28,3 +30,10 @@ def nodes_cache_dir() -> Path:
 def bed_dir(bed_id: str) -> Path:
     """The folder of one running bed: its control socket, its log and who it belongs to."""
     return RUNTIME_DIR / bed_id
+
+
+def python_environment() -> dict[str, str]:
+    """This process's environment, with this package on Python's path wherever it was imported from."""
+    package_parent = str(Path(hyperpod_constructs.__file__).parents[1])
+    paths = [package_parent, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -16,10 +16,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 
-import hyperpod_constructs
 from hyperpod_constructs.rehearsal.nodes import registry
 from hyperpod_constructs.rehearsal.nodes.errors import BedError
-from hyperpod_constructs.rehearsal.nodes.paths import bed_dir
+from hyperpod_constructs.rehearsal.nodes.paths import bed_dir, python_environment
 from hyperpod_constructs.rehearsal.nodes.settings import BedSettings
 
 _SERVER_MODULE = "hyperpod_constructs.rehearsal.nodes.server"
@@ -46,13 +45,6 @@ def namespace_command(settings: BedSettings, cgroup: str) -> list[str]:
         *("--fork", "--kill-child=KILL", "--mount-proc"),
         *(sys.executable, "-m", _SERVER_MODULE, json.dumps(asdict(settings))),
     ]
-
-
-def server_environment() -> dict[str, str]:
-    """As ours, with this package on Python's path wherever it was imported from."""
-    package_parent = str(Path(hyperpod_constructs.__file__).parents[1])
-    paths = [package_parent, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def wait_for_end(server: "subprocess.Popen[bytes]", lifeline: int, limit_seconds: float) -> None:
@@ -92,7 +84,7 @@ def supervise(settings: BedSettings) -> int:
                 namespace_command(settings, registration.cgroup),
                 stdin=subprocess.DEVNULL,
                 stderr=log,
-                env=server_environment(),
+                env=python_environment(),
             )
             wait_for_end(server, sys.stdin.fileno(), settings.limit_seconds)
             if server.poll():  # it ended by itself: the starter may still wait for its first word
