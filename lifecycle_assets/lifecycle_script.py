@@ -57,7 +57,7 @@ def choose_steps(context: Context, only: Sequence[str]) -> list[Step]:
     unknown = [name for name in only if name not in names]
     if unknown:
         raise ConfigError(f"no such step on this node: {', '.join(unknown)}; there are: {', '.join(names)}")
-    return [step for step in steps if not only or step.name in only]
+    return [step for step in steps if (step.name in only if only else not step.on_demand)]
 
 
 def _context(options: argparse.Namespace) -> Context:

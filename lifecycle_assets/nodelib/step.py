@@ -45,6 +45,10 @@ class Context:
         """Put a remark on the step's log line."""
         self.notes.append(remark)
 
+    def did(self, change: str) -> None:
+        """Count a change that is no file: a daemon started, a user added."""
+        self.files.changed.append(change)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -59,6 +63,7 @@ class Step:
         feature: the feature of node_config.json that switches it; always on if empty.
         required: whether its failure fails the node; otherwise it is noted and passed over.
         timeout_seconds: its bound.
+        on_demand: runs only when asked for by name, from a timer for example.
     """
 
     name: str
@@ -69,6 +74,7 @@ class Step:
     feature: str = ""
     required: bool = True
     timeout_seconds: float = 60
+    on_demand: bool = False
 
     def __post_init__(self) -> None:
         if self.feature and self.feature not in FEATURE_DEFAULTS:

@@ -1,0 +1,65 @@
+"""Speaking to a running slurmctld and slurmdbd, which are busy at times (field reports Q-05, Q-10)."""
+
+from collections.abc import Callable
+
+from nodelib.errors import StepError, StepTimeoutError
+from nodelib.step import Context
+from nodelib.systemd import journal_tail, unit_states
+from nodelib.waiting import wait_for
+
+RECONFIGURE_TRIES = 6
+RECONFIGURE_PAUSE_SECONDS = 5.0
+
+
+def controller_answers(context: Context) -> bool:
+    """Whether slurmctld answers."""
+    result = context.runner.run(["scontrol", "ping"], check=False, timeout_seconds=15)
+    return result.returncode == 0 and " is UP" in result.stdout
+
+
+def wait_for_controller(context: Context, timeout_seconds: float) -> None:
+    """Wait until slurmctld answers.
+
+    Raises:
+        StepTimeoutError: it does not; with the end of its journal.
+    """
+    _wait(context, "slurmctld", lambda: controller_answers(context) or None, timeout_seconds)
+
+
+def database_answers(context: Context) -> bool:
+    """Whether slurmdbd answers and reaches its database."""
+    return context.runner.run(["sacctmgr", "-n", "show", "cluster"], check=False, timeout_seconds=30).returncode == 0
+
+
+def wait_for_database(context: Context, timeout_seconds: float) -> None:
+    """Wait until slurmdbd answers and reaches its database.
+
+    Raises:
+        StepTimeoutError: it does not; with the end of its journal.
+    """
+    _wait(context, "slurmdbd", lambda: database_answers(context) or None, timeout_seconds)
+
+
+def reconfigure(context: Context) -> None:
+    """Let slurmctld and, through it, all nodes read the configuration again; nothing to do if it does not run.
+
+    Raises:
+        StepError: slurmctld refused every time.
+    """
+    if not unit_states(context, "slurmctld")["slurmctld"].is_running:
+        return
+    for attempt in range(1, RECONFIGURE_TRIES + 1):
+        result = context.runner.run(["scontrol", "reconfigure"], check=False, timeout_seconds=60)
+        if result.returncode == 0:
+            context.did("slurmctld reconfigured")
+            return
+        if attempt < RECONFIGURE_TRIES:
+            context.clock.sleep(RECONFIGURE_PAUSE_SECONDS)
+    raise StepError(f"scontrol reconfigure failed {RECONFIGURE_TRIES} times: {result.stderr.strip()}")
+
+
+def _wait(context: Context, unit: str, probe: Callable[[], bool | None], timeout_seconds: float) -> None:
+    try:
+        wait_for(probe, what=f"{unit} to answer", timeout_seconds=timeout_seconds, clock=context.clock)
+    except StepTimeoutError as error:
+        raise StepTimeoutError(f"{error}; its journal ends: {journal_tail(context, unit)}") from error
