@@ -19,8 +19,7 @@ QUERY_INTERVAL_CONTEXT = "hyperpod-constructs:query-interval-seconds"
 
 _ID = "HyperPodClusterProvider"
 _QUERY_INTERVAL_SECONDS = 30
-_RUNTIME = lambda_.Runtime.PYTHON_3_13
-_TIMEOUT = Duration.minutes(5)
+_TIMEOUT_MINUTES = 5
 _MEMORY_MIB = 256
 
 
@@ -88,12 +87,12 @@ class ClusterProvider(Construct):
             self,
             id,
             description=f"HyperPod cluster custom resource, {handler}",
-            runtime=_RUNTIME,
+            runtime=lambda_.Runtime.PYTHON_3_13,
             handler=f"cluster.index.{handler}",
             code=lambda_.Code.from_asset(
                 str(assets.handlers()), exclude=list(assets.EXCLUDED), ignore_mode=IgnoreMode.GLOB
             ),
-            timeout=_TIMEOUT,
+            timeout=Duration.minutes(_TIMEOUT_MINUTES),
             memory_size=_MEMORY_MIB,
             log_group=self._log_group(f"{id}Logs"),
         )
