@@ -7,13 +7,13 @@ from aws_cdk import (
     Annotations,
     CustomResource,
     Duration,
+    Fn,
     ITaggable,
     RemovalPolicy,
     Stack,
     TagManager,
     TagType,
 )
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -22,6 +22,7 @@ from hyperpod_constructs import rules
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import Bindings
 from hyperpod_constructs.buckets import ScriptsBucket
+from hyperpod_constructs.cluster_base import ClusterBase, ImportedCluster
 from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, RenderedTags, cluster_properties
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.group_bindings import bindings_of, roles_of
@@ -46,12 +47,11 @@ from hyperpod_constructs.rules import Surroundings
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
 
-METRIC_NAMESPACE = "/aws/sagemaker/Clusters"  # FACTS 8
 _TAG_PRIORITY = 100  # as a tag on a resource itself; Tags.of() uses the same
 
 
 @jsii.implements(ec2.IConnectable, ITaggable)
-class SlurmCluster(Construct):
+class SlurmCluster(ClusterBase):
     """A SageMaker HyperPod cluster orchestrated by Slurm, continuously provisioned.
 
     Whatever is not given is created with production defaults. Every problem of the arguments is reported at once,
@@ -142,7 +142,7 @@ class SlurmCluster(Construct):
             allow_group_deletion=allow_group_deletion,
         )
         # Before anything is made: a half-made tree would only hide the message.
-        _check(self.spec, network, vpc)
+        _check(self.spec, network, vpc, keep=removal_policy is RemovalPolicy.RETAIN, role=execution_role, scope=scope)
         super().__init__(scope, id)
         self.cluster_name = cluster_name
         self.network = _network(self, network, vpc)
@@ -154,6 +154,9 @@ class SlurmCluster(Construct):
             self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
         self.scripts = self._deploy_scripts(scripts_bucket)
         self.resource = self._create_resource(removal_policy)
+        self.cluster_arn = self.resource.get_att_string("ClusterArn")
+        self.cluster_id = self.resource.get_att_string("ClusterId")
+        self.log_group_name = self.resource.get_att_string("LogGroupName")
 
     @property
     def tags(self) -> TagManager:
@@ -165,62 +168,18 @@ class SlurmCluster(Construct):
         """Who may connect to the nodes, and whom they may connect to."""
         return self.network.connections
 
-    @property
-    def cluster_arn(self) -> str:
-        """ARN of the cluster; known at deploy time."""
-        return self.resource.get_att_string("ClusterArn")
-
-    @property
-    def cluster_id(self) -> str:
-        """The 12 characters that end the ARN and name SSM targets and log groups (FACTS 5.1, 9)."""
-        return self.resource.get_att_string("ClusterId")
-
-    @property
-    def log_group_name(self) -> str:
-        """Log group of the nodes' lifecycle logs, which exists once the cluster does (FACTS 8)."""
-        return self.resource.get_att_string("LogGroupName")
-
-    def metric(
-        self, metric_name: str, *, statistic: str = "Average", period: Duration | None = None
-    ) -> cloudwatch.Metric:
-        """One of the service's metrics of this cluster (FACTS 8).
+    @classmethod
+    def from_cluster_attributes(cls, scope: Construct, id: str, *, cluster_name: str, cluster_arn: str) -> ClusterBase:
+        """Refer to a cluster that exists, for grants, metrics and events.
 
         Args:
-            metric_name: the service's name, such as ``cluster_node_count``.
-            statistic: ``Average`` by default.
-            period: five minutes by default.
+            scope: parent construct.
+            id: construct id.
+            cluster_name: its name.
+            cluster_arn: its ARN, which ends in the cluster's id; may be a token.
         """
-        return cloudwatch.Metric(
-            namespace=METRIC_NAMESPACE,
-            metric_name=metric_name,
-            dimensions_map={"ClusterId": self.cluster_id},
-            statistic=statistic,
-            period=period or Duration.minutes(5),
-        )
-
-    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
-        """Let somebody do something with this cluster.
-
-        Args:
-            grantee: who.
-            actions: such as ``sagemaker:DescribeCluster``.
-        """
-        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[self.cluster_arn])
-
-    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let somebody see the cluster, its nodes and its events.
-
-        Args:
-            grantee: who.
-        """
-        names = (
-            "DescribeCluster",
-            "DescribeClusterNode",
-            "ListClusterNodes",
-            "ListClusterEvents",
-            "DescribeClusterEvent",
-        )
-        return self.grant(grantee, *(f"sagemaker:{name}" for name in names))
+        cluster_id = Fn.select(1, Fn.split("/", cluster_arn))
+        return ImportedCluster(scope, id, cluster_name=cluster_name, cluster_arn=cluster_arn, cluster_id=cluster_id)
 
     def _deploy_scripts(self, bucket: ScriptsBucket | None) -> ScriptsDeployment | None:
         """Upload the scripts, unless every group is set up by its image alone."""
@@ -283,13 +242,36 @@ class SlurmCluster(Construct):
         )
 
 
-def _check(spec: ClusterSpec, network: ClusterNetwork | None, vpc: ec2.IVpc | None) -> None:
+def _check(
+    spec: ClusterSpec,
+    network: ClusterNetwork | None,
+    vpc: ec2.IVpc | None,
+    *,
+    keep: bool,
+    role: iam.IRole | None,
+    scope: Construct,
+) -> None:
     errors, _ = rules.check(spec)
+    if keep and not (_outlives(network, scope) and _outlives(role, scope)):
+        message = (
+            "got RETAIN, allowed: RETAIN only with a network and an execution_role of another stack or imported; "
+            "a cluster that is kept without them can neither run nor be deleted"
+        )
+        errors.append(Problem(path="removal_policy", message=message, rule="keep-with-what-it-stands-on"))
     if network is not None and vpc is not None:
         message = "given together with network, allowed: one of them; vpc is short for ClusterNetwork.from_vpc"
         errors.append(Problem(path="vpc", message=message, rule="network-or-vpc"))
     if errors:
         raise SpecError(errors, subject=f"cluster {shown(spec.cluster_name)}")
+
+
+def _outlives(part: ClusterNetwork | iam.IRole | None, scope: Construct) -> bool:
+    """Whether a part stays when the scope's stack goes."""
+    if part is None:
+        return False
+    if isinstance(part, ClusterNetwork) and not part.is_owned:
+        return True
+    return part.node.default_child is None or Stack.of(part) is not Stack.of(scope)
 
 
 def _network(scope: Construct, network: ClusterNetwork | None, vpc: ec2.IVpc | None) -> ClusterNetwork:

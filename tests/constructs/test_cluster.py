@@ -13,6 +13,7 @@ from hyperpod_constructs import (
     ClusterNetwork,
     ComputeGroup,
     ControllerGroup,
+    ExecutionRole,
     LifecycleScripts,
     LifecycleStyle,
     LustreFileSystem,
@@ -20,6 +21,7 @@ from hyperpod_constructs import (
     OnTimeout,
     ReadyWhen,
     ScriptsBucket,
+    SlurmCluster,
     SpecError,
 )
 from tests.constructs.support import CONTEXT, Synthesized, a_cluster
@@ -292,3 +294,39 @@ def test_the_same_arguments_give_the_same_template() -> None:
         return Synthesized(stack).json
 
     assert synthesized() == synthesized()
+
+
+def test_an_imported_cluster_has_grants_and_metrics_but_no_resource(stack: Stack) -> None:
+    imported = SlurmCluster.from_cluster_attributes(
+        stack,
+        "Other",
+        cluster_name="other",
+        cluster_arn="arn:aws:sagemaker:us-east-1:123456789012:cluster/abcde01234yz",
+    )
+    assert imported.cluster_id == "abcde01234yz"
+    assert imported.log_group_name == "/aws/sagemaker/Clusters/other/abcde01234yz"
+    user = iam.User(stack, "User")
+    imported.grant_describe(user)
+    template = Synthesized(stack)
+    assert set(template.resources) == {
+        stack.get_logical_id(user.node.default_child),
+        *template.of_type("AWS::IAM::Policy"),
+    }  # type: ignore[arg-type]
+
+
+def test_a_cluster_is_not_kept_without_what_it_stands_on(stack: Stack) -> None:
+    with pytest.raises(SpecError, match="can neither run nor be deleted"):
+        a_cluster(stack, removal_policy=RemovalPolicy.RETAIN)
+
+
+def test_a_cluster_is_kept_on_network_and_role_of_another_stack(app: App, stack: Stack) -> None:
+    base = Stack(app, "Base")
+    a_cluster(
+        stack,
+        removal_policy=RemovalPolicy.RETAIN,
+        network=ClusterNetwork(base, "Network"),
+        execution_role=ExecutionRole(base, "Role").role,
+        file_systems=[],
+    )
+    _, resource = Synthesized(stack).only(CLUSTER)
+    assert resource["DeletionPolicy"] == "Retain"

@@ -1,0 +1,85 @@
+"""What can be done with any cluster, made here or imported."""
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+
+METRIC_NAMESPACE = "/aws/sagemaker/Clusters"  # FACTS 8
+_METRIC_PERIOD_MINUTES = 5
+_DESCRIBE = (
+    "DescribeCluster",
+    "DescribeClusterNode",
+    "ListClusterNodes",
+    "ListClusterEvents",
+    "DescribeClusterEvent",
+    "ListTags",
+)
+
+
+class ClusterBase(Construct):
+    """The attributes, grants and metrics of a cluster.
+
+    Attributes:
+        cluster_name: the cluster's name.
+        cluster_arn: known at deploy time, or a literal of an imported cluster.
+        cluster_id: the 12 characters that end the ARN and name SSM targets and log groups (FACTS 5.1, 9).
+        log_group_name: of the nodes' lifecycle logs, which exists once the cluster does (FACTS 8).
+    """
+
+    cluster_name: str
+    cluster_arn: str
+    cluster_id: str
+    log_group_name: str
+
+    def metric(
+        self, metric_name: str, *, statistic: str = "Average", period: Duration | None = None
+    ) -> "cloudwatch.Metric":
+        """One of the service's metrics of this cluster (FACTS 8).
+
+        Args:
+            metric_name: the service's name, such as ``cluster_node_count``.
+            statistic: ``Average`` by default.
+            period: five minutes by default.
+        """
+        from aws_cdk import aws_cloudwatch as cloudwatch  # most apps ask for no metric
+
+        return cloudwatch.Metric(
+            namespace=METRIC_NAMESPACE,
+            metric_name=metric_name,
+            dimensions_map={"ClusterId": self.cluster_id},
+            statistic=statistic,
+            period=period or Duration.minutes(_METRIC_PERIOD_MINUTES),
+        )
+
+    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        """Let somebody do something with this cluster.
+
+        Args:
+            grantee: who.
+            actions: such as ``sagemaker:DescribeCluster``.
+        """
+        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[self.cluster_arn])
+
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let somebody see the cluster, its nodes, its events and its tags.
+
+        Args:
+            grantee: who.
+        """
+        return self.grant(grantee, *(f"sagemaker:{name}" for name in _DESCRIBE))
+
+
+class ImportedCluster(ClusterBase):
+    """A cluster that exists; made by ``SlurmCluster.from_cluster_attributes``."""
+
+    def __init__(self, scope: Construct, id: str, *, cluster_name: str, cluster_arn: str, cluster_id: str) -> None:
+        super().__init__(scope, id)
+        self.cluster_name = cluster_name
+        self.cluster_arn = cluster_arn
+        self.cluster_id = cluster_id
+        self.log_group_name = f"{METRIC_NAMESPACE}/{cluster_name}/{cluster_id}"
