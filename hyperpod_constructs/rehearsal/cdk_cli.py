@@ -25,7 +25,10 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class CdkCli:
-    """The CLI, its log and where it finds the emulated AWS. ``folder`` is where the app is run (cdk.json, relative paths)."""
+    """The CLI, its log and where it finds the emulated AWS.
+
+    ``folder`` is where the app is run (cdk.json, relative paths).
+    """
 
     environment: Environment
     run_folder: Path
@@ -97,7 +100,8 @@ def cdk_environment(
 ) -> dict[str, str]:
     """The user's environment without anything that leads to a real account or away from this machine.
 
-    PATH begins with the prepared Node and with this Python, so that ``python app.py`` is the Python that has the library.
+    PATH begins with the prepared Node and with this Python, so that ``python app.py`` is the Python that has the
+    library.
     """
     kept = {
         name: value
@@ -129,7 +133,7 @@ def cdk_environment(
 
 def require_app(app: str, folder: Path) -> None:
     """Raise RehearsalError if the program of ``app`` cannot be found, before anything is started for it."""
-    import shutil  # noqa: PLC0415 - only here
+    import shutil
 
     try:
         words = shlex.split(app)
@@ -151,7 +155,9 @@ _TRACE = re.compile(r"^Traceback \(most recent call last\):$", re.MULTILINE)
 
 
 def app_failure(output: str, lines: int = 25) -> str:
-    """What an app that failed had to say: of a Python traceback only the exception, else the last lines, without the CLI's own."""
+    """What an app that failed had to say: of a Python traceback only the exception, else the last lines, without the
+    CLI's own.
+    """
     text = re.sub(r"^.*(Subprocess exited with error|exited with error|ELIFECYCLE).*$", "", output, flags=re.MULTILINE)
     last = list(_TRACE.finditer(text))
     if last:

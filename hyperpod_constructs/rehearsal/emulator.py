@@ -1,4 +1,6 @@
-"""Starts the emulated AWS (emulated_aws/) in its own Python, on the loopback address only, and waits until it answers."""
+"""Starts the emulated AWS (emulated_aws/) in its own Python, on the loopback address only, and waits until it
+answers.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ class Emulator:
 
 
 def start_emulator(environment: Environment, *, folder: Path, port: int, service_url: str, region: str) -> Emulator:
-    """Start it on ``port`` with its home, temporary files and log below ``folder``; SageMaker and FSx calls go to ``service_url``.
+    """Start it on ``port``, with its home, temporary files and log below ``folder``.
 
+    SageMaker and FSx calls of the Lambda functions go to ``service_url``.
     Raises RehearsalError if it does not come up within 40 seconds, with the reason from its log.
     """
     log = folder / "emulator.log"

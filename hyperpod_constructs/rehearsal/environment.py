@@ -1,8 +1,11 @@
-"""Sets up what the rehearsal runs on, in one folder: the emulator's own Python, the SDK of the Lambda functions, Node and the CDK CLI.
+"""Sets up what the rehearsal runs on, in one folder.
 
-Each part is built beside its place and renamed into it when complete, under a name that carries the hash of its lock file, of
-this Python and of the platform. A killed set-up is therefore redone, a finished one costs a look at four names, and a new lock
-file never meets an old folder. ``python -m hyperpod_constructs.rehearsal.environment [--root DIR]`` does it from a shell.
+That is the emulator's own Python, the SDK of the Lambda functions, Node and the CDK CLI.
+
+Each part is built beside its place and renamed into it when complete, under a name that carries the hash of its
+lock file, of this Python and of the platform. A killed set-up is therefore redone, a finished one costs a look at
+four names, and a new lock file never meets an old folder. ``python -m hyperpod_constructs.rehearsal.environment
+[--root DIR]`` does it from a shell.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ class Environment:
 
     @property
     def node_folder(self) -> Path:
-        """The folder to put first on PATH: the real Node, not the wheel's Python wrapper, which would swallow signals."""
+        """The folder to put first on PATH: the real Node, not the wheel's Python wrapper, which would swallow
+        signals.
+        """
         return self.node.parent
 
     @property
@@ -59,7 +64,9 @@ class Environment:
 
 @dataclass(frozen=True)
 class _Part:
-    """One folder to build: ``commands`` gets the folder in which to build and yields what to run, one after the other."""
+    """One folder to build: ``commands`` gets the folder in which to build and yields what to run, one after the
+    other.
+    """
 
     name: str
     title: str
@@ -90,8 +97,8 @@ def default_root(environ: Mapping[str, str] = os.environ) -> Path:
 def prepare(root: Path, tell: Tell = lambda _text: None) -> Environment:
     """Everything the rehearsal needs, built in ``root`` if it is not there yet. The second time costs milliseconds.
 
-    ``tell`` receives one line for each thing done. Raises RehearsalError in one sentence, with the log's path, if a registry
-    cannot be reached, space or a tool is missing, or a step takes more than 15 minutes.
+    ``tell`` receives one line for each thing done. Raises RehearsalError in one sentence, with the log's path, if
+    a registry cannot be reached, space or a tool is missing, or a step takes more than 15 minutes.
     """
     root = root.absolute()
     node_home = _installed_node()
@@ -308,9 +315,11 @@ _CAUSES = (
         "this Python lacks the venv module: install it (Debian: python3-venv) and run it again",
     ),
     (
-        r"NewConnectionError|NameResolutionError|Temporary failure in name resolution|ConnectTimeout|Read timed out|ProxyError"
-        r"|Failed to establish a new connection|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET|ENETUNREACH",
-        "the package registry could not be reached: check the network and the package client's settings, and run it again",
+        r"NewConnectionError|NameResolutionError|Temporary failure in name resolution|ConnectTimeout|Read timed out"
+        r"|ProxyError|Failed to establish a new connection|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET"
+        r"|ENETUNREACH",
+        "the package registry could not be reached: check the network and the package client's settings, then run it "
+        "again",
     ),
     (
         r"No matching distribution found|ETARGET|E404|Could not find a version",
@@ -321,7 +330,9 @@ _CAUSES = (
 
 
 def explain_failure(title: str, code: int, log_text: str, log: Path) -> str:
-    """One sentence for a failed installation: the cause if the log shows a known one, else its last line, and where to read on."""
+    """One sentence for a failed installation: the cause if the log shows a known one, else its last line, and where
+    to read on.
+    """
     for pattern, cause in _CAUSES:
         if re.search(pattern, log_text):
             return f"installing {title} failed: {cause} (log: {log})"

@@ -1,11 +1,12 @@
 """Runs one command so that it, and everything it starts, ends with its owner.
 
-Run as a file with the standard library only: ``python guard.py OWNER_FD GRACE_SECONDS COMMAND...``. OWNER_FD is the reading
-end of a pipe that only the owner writes to. The owner's death, by whatever signal, closes that pipe; the guard then ends the
-command and all its descendants. The byte ``k`` on the pipe means "keep": from then on only SIGTERM to the guard ends the command.
+Run as a file with the standard library only: ``python guard.py OWNER_FD GRACE_SECONDS COMMAND...``. OWNER_FD is
+the reading end of a pipe that only the owner writes to. The owner's death, by whatever signal, closes that pipe;
+the guard then ends the command and all its descendants. The byte ``k`` on the pipe means "keep": from then on
+only SIGTERM to the guard ends the command.
 
-On Linux the guard is a subreaper, so that a descendant whose parent died is still found below it. Elsewhere the command's
-process group is signalled.
+On Linux the guard is a subreaper, so that a descendant whose parent died is still found below it. Elsewhere the
+command's process group is signalled.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _start(command: list[str]) -> int:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        os.execvp(command[0], command)  # noqa: S606 - a list, no shell
+        os.execvp(command[0], command)  # noqa: S606 - a list, never a shell
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
     finally:

@@ -25,7 +25,8 @@ _GUARD_EXTRA_SECONDS = 8.0
 class GuardedProcess:
     """A command below a guard: stopping it, or the death of this process, ends it and all that it started.
 
-    ``log`` receives both its outputs; without it they are inherited. ``grace_seconds`` is what it gets between TERM and KILL.
+    ``log`` receives both its outputs; without it they are inherited. ``grace_seconds`` is what it gets between
+    TERM and KILL.
     Raises RehearsalError if the command cannot be started.
     """
 

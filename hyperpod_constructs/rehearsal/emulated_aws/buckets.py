@@ -1,9 +1,15 @@
-"""Two things of S3 buckets that CloudFormation does and the emulator does not: tags, and the refusal to delete objects along."""
+"""Two things of S3 buckets that CloudFormation does and the emulator does not: tags, and the refusal to delete
+objects along.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import seams
-from .seams import Created, Properties
+
+if TYPE_CHECKING:
+    from .seams import Created, Properties
 
 
 def install() -> None:

@@ -1,7 +1,7 @@
 """Custom resources as CloudFormation treats them, and no wait for an answer that cannot come any more.
 
-Sources: the CloudFormation user guide, "Custom resources" and "Custom resource request types" (Delete follows a failed Create,
-with the physical id of the failed answer, or one of CloudFormation's own if there was none).
+Sources: the CloudFormation user guide, "Custom resources" and "Custom resource request types" (Delete follows a
+    failed Create, with the physical id of the failed answer, or one of CloudFormation's own if there was none).
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def _timeout_seconds(properties: seams.Properties) -> int:
 
 
 def _answer(function: str, event: dict[str, Any], token: str, timeout_seconds: int) -> dict[str, Any]:
-    """The function's answer. Gives up as soon as neither a function nor a state machine is at work that could still send it."""
+    """The function's answer.
+
+    Gives up as soon as neither a function nor a state machine is at work that could still send it.
+    """
     answered = seams.new_response(token)
     outcome = seams.invoke_function(function, event)
     deadline = time.monotonic() + timeout_seconds
@@ -98,8 +101,8 @@ def _answer(function: str, event: dict[str, Any], token: str, timeout_seconds: i
             raise ResourceFailedError(_silence(function, event, outcome, timeout_seconds))
         if now > deadline:
             raise ResourceFailedError(
-                f"CloudFormation did not receive a response from your Custom Resource within {timeout_seconds} s. Please check "
-                f"your logs for requestId [{event['RequestId']}]."
+                f"CloudFormation did not receive a response from your Custom Resource within {timeout_seconds} s. "
+                f"Please check your logs for requestId [{event['RequestId']}]."
             )
     return seams.peek_response(token) or {}
 
@@ -108,8 +111,9 @@ def _silence(function: str, event: dict[str, Any], outcome: dict[str, Any], time
     name = function.rsplit(":", 1)[-1]
     how = _error_text(outcome) or "it returned, nothing that it started is still running"
     return (
-        f"the Lambda function {name} ended without an answer to the {event['RequestType']} of {event['LogicalResourceId']} "
-        f"({event['ResourceType']}): {how}. AWS would show nothing and wait {timeout_seconds} s for it; its log group is /aws/lambda/{name}"
+        f"the Lambda function {name} ended without an answer to the {event['RequestType']} of "
+        f"{event['LogicalResourceId']} ({event['ResourceType']}): {how}. AWS would show nothing and wait "
+        f"{timeout_seconds} s for it; its log group is /aws/lambda/{name}"
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config  # type: ignore[import-untyped,unused-ignore]
 from botocore.session import get_session  # type: ignore[import-untyped,unused-ignore]
 
 from . import seams
-from .seams import Attributes, Created, Properties
+
+if TYPE_CHECKING:
+    from .seams import Attributes, Created, Properties
 
 SERVICE_URL_VARIABLE = "AWS_ENDPOINT_URL_FSX"
 _READY_TIMEOUT_SECONDS = 120.0
@@ -38,7 +40,10 @@ def client() -> Any:
 
 
 def typed(value: Any, shape: Any) -> Any:
-    """A template's value with the numbers and booleans that the API's shape asks for; CloudFormation accepts both as strings."""
+    """A template's value with the numbers and booleans that the API's shape asks for.
+
+    CloudFormation accepts both as strings.
+    """
     if shape.type_name == "structure":
         return {key: typed(item, shape.members[key]) if key in shape.members else item for key, item in value.items()}
     if shape.type_name == "list":
@@ -105,8 +110,18 @@ def _is_replaced(old: Properties, new: Properties) -> bool:
     )
 
 
+def _changed_members(old: Any, new: Any) -> Any:
+    if not isinstance(new, dict):
+        return new
+    previous = old or {}
+    return {name: item for name, item in new.items() if previous.get(name) != item}
+
+
 def update_file_system(file_system_id: str, old: Properties, new: Properties, stack: str) -> Created:
-    """In place what FSx changes in place; a new file system, and the old one deleted, for what CloudFormation replaces."""
+    """In place what FSx changes in place.
+
+    A new file system, and the old one deleted, for what CloudFormation replaces.
+    """
     if _is_replaced(old, new):
         return create_file_system("", new, stack)
     members = client().meta.service_model.operation_model("UpdateFileSystem").input_shape.members
@@ -114,10 +129,7 @@ def update_file_system(file_system_id: str, old: Properties, new: Properties, st
     for key, value in new.items():
         if key not in members or old.get(key) == value:
             continue
-        if isinstance(value, dict):
-            previous = old.get(key, {})
-            value = {name: item for name, item in value.items() if previous.get(name) != item}
-        changed[key] = value
+        changed[key] = _changed_members(old.get(key), value)
     if len(changed) > 1:
         _call("UpdateFileSystem", "update_file_system", changed)
     return file_system_id, _attributes(_wait_until_available(file_system_id))

@@ -1,4 +1,7 @@
-"""Starts the emulator with everything of this package installed. Called inside the emulator's own Python by ../emulator.py."""
+"""Starts the emulator with everything of this package installed.
+
+Called inside the emulator's own Python by ../emulator.py.
+"""
 
 from __future__ import annotations
 

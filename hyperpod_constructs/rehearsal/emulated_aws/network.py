@@ -1,4 +1,4 @@
-"""The EC2 types that a cluster's network needs and the emulator does not know, and two refusals of EC2's that it does not make.
+"""The EC2 types that a cluster's network needs and the emulator does not know, and a refusal that it does not make.
 
 No packet flows here: a rule, an address, a gateway and a flow log are records that the EC2 API shows. See ../README.md.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import seams
-from .seams import Attributes, Created, Properties
+
+if TYPE_CHECKING:
+    from .seams import Attributes, Created, Properties
 
 
 def _new_id(prefix: str) -> str:
@@ -94,7 +96,9 @@ def delete_flow_log(flow_log: str, _properties: Properties) -> None:
 
 
 class SecurityGroupRule:
-    """AWS::EC2::SecurityGroupIngress and SecurityGroupEgress: one rule in a group's list, refused if it is there already."""
+    """AWS::EC2::SecurityGroupIngress and SecurityGroupEgress: one rule in a group's list, refused if it is there
+    already.
+    """
 
     def __init__(self, is_egress: bool) -> None:
         self._is_egress = is_egress

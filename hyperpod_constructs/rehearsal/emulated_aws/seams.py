@@ -1,4 +1,7 @@
-"""Every private part of ministack that we lean on, under a name of ours. Written against exactly 1.5.33 (data/emulator-requirements.txt)."""
+"""Every private part of ministack that we lean on, under a name of ours.
+
+Written against exactly 1.5.33 (data/emulator-requirements.txt).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ serve: Callable[[], None] = app.main
 
 
 def register(resource_type: str, create: Create, delete: Delete, update: Update | None = None) -> None:
-    """Teach the CloudFormation engine a resource type. Without ``update`` a change creates anew and deletes the old one."""
+    """Teach the CloudFormation engine a resource type.
+
+    Without ``update`` a change creates anew and deletes the old one.
+    """
     provisioners._RESOURCE_HANDLERS[resource_type] = {"create": create, "delete": delete} | (
         {"update": update} if update else {}
     )
@@ -117,13 +123,16 @@ def region() -> str:
 
 
 def stack(name: str) -> dict[str, Any]:
-    from ministack.services import cloudformation  # noqa: PLC0415 - circular while it is being imported
+    from ministack.services import cloudformation
 
     return cast("dict[str, Any]", cloudformation._stacks.get(name) or {})
 
 
 def invoke_function(function: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Run a Lambda function to its end; the answer holds ``error`` if it failed. Raises ValueError if there is no such function."""
+    """Run a Lambda function to its end; the answer holds ``error`` if it failed.
+
+    Raises ValueError if there is no such function.
+    """
     record, config, _name = lambda_svc._get_func_record_for_ref(function)
     if record is None or config is None:
         raise ValueError(f"the Lambda function {function!r} of the custom resource does not exist")
@@ -169,7 +178,9 @@ def as_strings(properties: Properties) -> Properties:
 
 
 def delete_failed_creations(is_wanted: Callable[[str], dict[str, Any] | None]) -> None:
-    """On a roll-back, also delete the resource whose own creation failed, if ``is_wanted(logical id)`` gives its record."""
+    """On a roll-back, also delete the resource whose own creation failed, if ``is_wanted(logical id)`` gives its
+    record.
+    """
     failed_operation = stacks._failed_operation
 
     def with_the_failed_one(

@@ -1,13 +1,15 @@
 """What the Lambda runtime has and the emulator's workers lack: layers under /opt, and the runtime's own SDK.
 
-A layer lies in a folder of its own here, without the modes of its files, and nobody but root could link it to /opt. So a command
-that names a program under /opt is looked up in the layers, and a script found there is run by this interpreter.
+A layer lies in a folder of its own here, without the modes of its files, and nobody but root could link it to
+/opt. So a command that names a program under /opt is looked up in the layers, and a script found there is run by
+this interpreter.
 """
 
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 _OPT = "/opt/"
@@ -18,11 +20,11 @@ def in_layers(command: Sequence[Any]) -> list[Any]:
     """``command`` with its program, if that lies under /opt, replaced by the layer's file."""
     program = os.fspath(command[0])
     for folder in _LAYERS:
-        candidate = os.path.join(folder, program[len(_OPT) :])
-        if os.path.isfile(candidate):
-            with open(candidate, "rb") as file:
+        candidate = Path(folder, program[len(_OPT) :])
+        if candidate.is_file():
+            with candidate.open("rb") as file:
                 is_script = file.read(2) == b"#!"
-            return [*([sys.executable] if is_script else []), candidate, *command[1:]]
+            return [*([sys.executable] if is_script else []), str(candidate), *command[1:]]
     return list(command)
 
 

@@ -1,0 +1,7 @@
+"""``python -m hyperpod_constructs.cli``."""
+
+import sys
+
+from . import main
+
+sys.exit(main())
