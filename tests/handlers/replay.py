@@ -6,6 +6,7 @@ every event passes through JSON, a failed Create is followed by a Delete, which 
 was a physical id, and a failed Update by an Update back.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,21 +17,26 @@ from botocore.exceptions import ClientError
 from hyperpod_constructs.handlers.cluster import index
 from hyperpod_constructs.handlers.cluster.aws import Aws
 from hyperpod_constructs.handlers.cluster.operations import Services
-from hyperpod_constructs.rehearsal.service import HyperPodService, LocalClient, ManualClock, MemoryLogSink, Timings
+from hyperpod_constructs.handlers.cluster.permissions import PERMISSIONS
+from hyperpod_constructs.rehearsal.service import (
+    CallerCrash,
+    HyperPodService,
+    LocalClient,
+    ManualClock,
+    MemoryLogSink,
+    Timings,
+)
 
 CREATE_FAILED = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
 STACK_ID = "arn:aws:cloudformation:us-east-1:123456789012:stack/Training/11111111-2222-3333-4444-555555555555"
 RESPONSE_URL = "https://cloudformation-custom-resource-response.example/?X-Amz-Signature=presigned-marker"
+GRANTED_CALLS = frozenset(row.call for row in PERMISSIONS if row.call)
 POLL_SECONDS = 30
 POLLS = 120
 LAMBDA_SECONDS = 300.0
 RESPONSE_BYTES = 4096
 
 Properties = Mapping[str, Any]
-
-
-class LambdaDiedError(Exception):
-    """The process of a Lambda ended in the middle of a call; AWS invokes it again."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,19 @@ class Response:
     @property
     def succeeded(self) -> bool:
         return self.status == "SUCCESS"
+
+
+class Granted:
+    """A client that denies every call that the handler's own table of permissions does not hold."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        operation = "".join(part.title() for part in name.split("_"))
+        if operation not in GRANTED_CALLS:
+            raise client_error("AccessDeniedException", f"not authorized to perform {operation}", operation)
+        return getattr(self._client, name)
 
 
 class FakeCloudFormation:
@@ -84,9 +103,9 @@ class World:
         """What one invocation of the Lambda gets; sleeping moves the clock and uses its time up."""
         started = self.clock.now()
         aws = Aws(
-            sagemaker=self.wrap(self.client),
-            logs=self.wrap(self.logs),
-            cloudformation=self.wrap(self.cloudformation),
+            sagemaker=Granted(self.wrap(self.client)),
+            logs=Granted(self.wrap(self.logs)),
+            cloudformation=Granted(self.wrap(self.cloudformation)),
             sleep=self.clock.advance,
             remaining_seconds=lambda: LAMBDA_SECONDS - (self.clock.now() - started),
         )
@@ -291,14 +310,12 @@ class StackReplay:
         return Response("SUCCESS", "SUCCESS", merged["PhysicalResourceId"], data)
 
     def invoke(self, entry: Callable[..., dict[str, Any]], event: Mapping[str, Any]) -> dict[str, Any]:
-        """One invocation of the Lambda: everything passes through JSON, and a process that died is invoked again."""
+        """One invocation of the Lambda: everything passes through JSON; AWS invokes a process that died again."""
         for _ in range(3):
-            try:
+            with contextlib.suppress(CallerCrash):
                 delivered = json.loads(json.dumps(event))
-                answer = entry(delivered, None, self.world.services())
-                return dict(json.loads(json.dumps(answer)))
-            except LambdaDiedError:
-                continue
+                answer: dict[str, Any] = json.loads(json.dumps(entry(delivered, None, self.world.services())))
+                return answer
         raise AssertionError("the Lambda died three times")
 
     def _status(self, status: str) -> None:

@@ -102,11 +102,14 @@ def _target(
 def _minimum(
     wanted: Mapping[str, Any], before: Mapping[str, Any] | None, live: Group, before_known: bool, target: int
 ) -> int | None:
-    """The minimum, never above the target: the live one unless the template changed it."""
+    """The minimum to send, never above the target: the live one unless the template changed it.
+
+    None when neither the template nor an operator set one, so that an update holds what the creation held.
+    """
     minimum = wanted_minimum(wanted)
     unchanged = not before_known or (before is not None and wanted_minimum(before) == minimum)
+    if unchanged and wanted.get("MinInstanceCount") is None and live.minimum in (None, min(minimum, live.target)):
+        return None
     if unchanged and live.minimum is not None:
         minimum = live.minimum
-    elif unchanged and wanted.get("MinInstanceCount") is None:
-        return None
     return min(minimum, target)

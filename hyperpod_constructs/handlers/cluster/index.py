@@ -10,8 +10,9 @@ from typing import Any
 
 from .answer import attributes
 from .aws import Aws
-from .errors import HandlerError
+from .errors import HandlerError, ServiceError
 from .events import PROGRESS, Event, RequestType, read_event
+from .hints import hint_for
 from .log import log
 from .operations import Services, create, delete, update
 from .polling import poll
@@ -84,13 +85,18 @@ def _services(context: Any) -> Services:
     return Services(aws=Aws(remaining_seconds=lambda: float(remaining()) / 1000))
 
 
+def _reason(error: HandlerError) -> str:
+    hint = hint_for(str(error)) if isinstance(error, ServiceError) else ""
+    return shortened(f"{error}\nhint: {hint}" if hint else str(error), REASON_CHARACTERS)
+
+
 def _bounded(entry: str, run: Callable[[], Answer]) -> Answer:
     """Every error leaves as a HandlerError with a bounded text; the trace goes to the log only."""
     try:
         return run()
     except HandlerError as error:
         log("failed", entry=entry, error=str(error))
-        raise HandlerError(shortened(str(error), REASON_CHARACTERS)) from None
+        raise HandlerError(_reason(error)) from None
     except Exception as error:
         log("failed unexpectedly", entry=entry, trace=traceback.format_exc())
         text = f"{entry} failed unexpectedly: {type(error).__name__}: {error}"
