@@ -86,6 +86,9 @@ def _provision(ctx: Context, cluster: Cluster) -> None:
         return
     if cluster.rejected and cluster.status is ClusterStatus.CREATING:
         return
+    if _head_never_came_up(ctx, cluster):
+        nodes.fail_cluster(ctx, cluster, _NEVER_READY)
+        return
     for group in list(cluster.groups):
         _provision_group(ctx, cluster, group)
         if cluster.status is ClusterStatus.FAILED:
@@ -123,8 +126,6 @@ def _settle(ctx: Context, cluster: Cluster) -> None:
             cluster.status, cluster.ever_in_service = ClusterStatus.IN_SERVICE, True
             announcements.cluster_operation(ctx, cluster, "creation", "completed")
             ctx.changes += 1
-        elif ctx.at >= cluster.created_at + ctx.timings.minimum_timeout_seconds and not _head_is_up(cluster):
-            nodes.fail_cluster(ctx, cluster, _NEVER_READY)
     elif cluster.status is ClusterStatus.SYSTEM_UPDATING and not any(g.updating_software for g in cluster.groups):
         cluster.status = ClusterStatus.IN_SERVICE
         ctx.changes += 1
@@ -132,6 +133,12 @@ def _settle(ctx: Context, cluster: Cluster) -> None:
 
 _NEVER_READY = "Cluster creation failed: controller and login nodes did not become ready within the expected time"
 """The documented event "Slurm cluster rollback completed"; its time is not documented, three hours are assumed."""
+
+
+def _head_never_came_up(ctx: Context, cluster: Cluster) -> bool:
+    """Asked before the minimum of the login group is rolled back, which would hide it."""
+    time_is_up = ctx.at >= cluster.created_at + ctx.timings.minimum_timeout_seconds
+    return cluster.status is ClusterStatus.CREATING and time_is_up and not _head_is_up(cluster)
 
 
 def _head_is_up(cluster: Cluster) -> bool:

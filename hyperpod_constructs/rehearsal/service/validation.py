@@ -64,12 +64,15 @@ def check_request(service: str, operation: str, parameters: Mapping[str, Any]) -
 def request_problems(service: str, operation: str, parameters: Mapping[str, Any]) -> list[str]:
     """Everything in a request that the model does not allow, one sentence each."""
     shape = operation_model(service, operation).input_shape
-    if shape is None:
-        return []
-    report = ParamValidator().validate(parameters, shape)
+    return shape_problems(shape, parameters) if shape else []
+
+
+def shape_problems(shape: Any, value: Mapping[str, Any]) -> list[str]:
+    """Everything in a value that its shape does not allow, one sentence each."""
+    report = ParamValidator().validate(value, shape)
     if report.has_errors():
         return str(report.generate_report()).splitlines()
-    return list(_constraints(shape, parameters, ""))
+    return list(_constraints(shape, value, ""))
 
 
 def _constraints(shape: Any, value: Any, path: str) -> Iterator[str]:
