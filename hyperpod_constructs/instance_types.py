@@ -81,8 +81,9 @@ def is_known(instance_type: str) -> bool:
 
 @lru_cache(maxsize=256)
 def nearest(instance_type: str) -> str:
-    """The known type whose name is most like the given one, or an empty string."""
-    return next(iter(get_close_matches(instance_type, sorted(INSTANCE_TYPES), n=1, cutoff=0.6)), "")
+    """The known type whose name is most like the given one, of the same family if there is one; or an empty string."""
+    relatives = [name for name in INSTANCE_TYPES if _family(name) == _family(instance_type)]
+    return next(iter(get_close_matches(instance_type, sorted(relatives or INSTANCE_TYPES), n=1, cutoff=0.6)), "")
 
 
 def threads_per_core(instance_type: str) -> int:

@@ -61,10 +61,11 @@ PARTITION = Name(
     shape="ClusterPartitionName",
 )
 INSTANCE_TYPE = Name(
-    pattern=r"ml\.[a-z0-9-]+\.[a-z0-9]+",
+    # Wider than the model's list, which grows: what EC2's naming scheme can name.
+    pattern=r"ml\.[a-z]+-?\d[a-z0-9-]*\.(nano|micro|small|medium|large|\d*xlarge|metal(-\d+xl)?)",
     maximum=64,
-    words="ml.<family>.<size>",
-    source="model ClusterInstanceType; FACTS 10",
+    words="ml.<family>.<size>, such as ml.p5.48xlarge",
+    source="model ClusterInstanceType; EC2 user guide, instance type names; FACTS 10",
 )
 MOUNT_PATH = Name(
     pattern=r"/[a-zA-Z0-9._/-]+",

@@ -63,7 +63,7 @@ def _record(value: Any, path: str, problems: list[Problem]) -> Any:
 def _value(value: Any, hint: Any, path: str, item: "Field[Any]", problems: list[Problem]) -> Any:
     if hint is Any:
         return value
-    if not _is_record(value) and is_token(value):
+    if _tells_tokens(hint) and not _is_record(value) and is_token(value):
         if item.name in MAY_BE_TOKENS and isinstance(value, str):
             return value
         problems.append(_unresolved(path))
@@ -126,6 +126,11 @@ def _pairs(value: tuple[Any, ...], path: str, problems: list[Problem]) -> Any:
 
 def _same(kept: Sequence[Any], value: Sequence[Any]) -> bool:
     return len(kept) == len(value) and all(new is old for new, old in zip(kept, value, strict=True))
+
+
+def _tells_tokens(hint: Any) -> bool:
+    """Whether a token in the value is told for the value as a whole: not of tags, nor of references."""
+    return not any(choice is Any or get_origin(choice) is tuple for choice in get_args(hint))
 
 
 def _is_record(value: Any) -> bool:

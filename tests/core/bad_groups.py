@@ -37,9 +37,9 @@ BAD_GROUPS: tuple[Bad, ...] = (
     ),
     Bad(
         rule="instance-type-known",
-        spec=with_compute(instance_type="ml.p5.48xlarg"),
+        spec=with_compute(instance_type="ml.p5.24xlarge"),
         path="compute[0].instance_type",
-        says='did you mean "ml.p5.48xlarge"?',
+        says='did you mean "ml.p5.4xlarge"?',
     ),
     Bad(
         rule="one-or-several-types",
