@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hyperpod_constructs.handlers.cluster.counts import Counts, decide_counts, wanted_minimum
+from hyperpod_constructs.handlers.cluster.counts import Counts, Situation, decide_counts, wanted_minimum
 from hyperpod_constructs.handlers.cluster.observed import Group
 from tests.handlers.builders import compute, controller
 
@@ -21,6 +21,7 @@ class Case:
     force: bool = False
     rolling_back: bool = False
     before_known: bool = True
+    remembered: int | None = None
 
 
 CASES = {
@@ -39,6 +40,9 @@ CASES = {
     "an_unknown_past": Case(None, 6, 4, 4, "note", before_known=False),
     "rolled_back_from_what_the_failed_template_said": Case(6, 4, 6, 4, "sent", rolling_back=True),
     "rolled_back_from_what_an_operator_scaled_to": Case(6, 4, 8, 8, "note", rolling_back=True),
+    "rolled_back_to_what_the_failed_update_overrode": Case(10, 4, 10, 8, "sent", rolling_back=True, remembered=8),
+    "rolled_back_without_a_change_of_this_count": Case(10, 10, 10, 10, "nothing", rolling_back=True, remembered=8),
+    "rolled_back_after_somebody_scaled_again": Case(10, 4, 12, 12, "note", rolling_back=True, remembered=8),
     "rolled_back_to_a_larger_group": Case(2, 4, 2, 4, "sent", rolling_back=True),
 }
 
@@ -49,9 +53,12 @@ def decided(case: Case) -> Counts:
         compute(count=case.now),
         None if case.before is None else compute(count=case.before),
         live,
-        before_known=case.before_known,
-        force=case.force,
-        rolling_back=case.rolling_back,
+        Situation(
+            before_known=case.before_known,
+            force=case.force,
+            rolling_back=case.rolling_back,
+            remembered={} if case.remembered is None else {"p5": case.remembered},
+        ),
     )
 
 
@@ -79,19 +86,19 @@ def test_the_default_minimum_is_one_for_the_controller_and_none_for_compute() ->
 def test_a_minimum_that_the_template_did_not_change_keeps_its_live_value() -> None:
     live = Group(name="p5", current=4, target=4, minimum=1, status="InService", details={})
     spec = compute(count=4, MinInstanceCount=3)
-    counts = decide_counts(spec, spec, live, before_known=True, force=False, rolling_back=False)
+    counts = decide_counts(spec, spec, live, Situation())
     assert (counts.minimum, counts.changed) == (1, False)
 
 
 def test_a_changed_minimum_is_sent_but_never_above_the_target() -> None:
     live = Group(name="p5", current=2, target=2, minimum=0, status="InService", details={})
     before, now = compute(count=4), compute(count=4, MinInstanceCount=3)
-    counts = decide_counts(now, before, live, before_known=True, force=False, rolling_back=False)
+    counts = decide_counts(now, before, live, Situation())
     assert (counts.target, counts.minimum, counts.changed) == (2, 2, True)
 
 
 def test_a_minimum_dropped_from_the_template_goes_back_to_the_default() -> None:
     live = Group(name="p5", current=4, target=4, minimum=3, status="InService", details={})
     before, now = compute(count=4, MinInstanceCount=3), compute(count=4)
-    counts = decide_counts(now, before, live, before_known=True, force=False, rolling_back=False)
+    counts = decide_counts(now, before, live, Situation())
     assert (counts.minimum, counts.changed) == (0, True)

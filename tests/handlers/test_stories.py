@@ -147,6 +147,33 @@ def test_scale_below_it_with_the_explicit_word(world: World, stack: StackReplay)
     assert world.counts(NAME)["p5"][1] == 6
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_scale_over_an_operators_count_that_fails_elsewhere_goes_back_to_the_operators_count(
+    world: World, stack: StackReplay, twice: bool
+) -> None:
+    stack.twice = twice
+    stack.deploy(props(p5(4)))
+    world.scale(NAME, "p5", 8)
+    stack.deploy(props(p5(10)), fails_elsewhere=True)
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert world.counts(NAME)["p5"][1] == 8
+    stack.deploy(props(p5(9)), fails_elsewhere=True)
+    assert world.counts(NAME)["p5"][1] == 8
+
+
+def test_a_group_made_by_hand_that_a_failed_update_took_over_survives_the_rollback(
+    world: World, stack: StackReplay
+) -> None:
+    stack.deploy(props(p5(4)))
+    world.settle()
+    world.client.update_cluster(ClusterName=NAME, InstanceGroups=[compute("g6", 1)])
+    world.settle()
+    stack.deploy(props([*p5(4), compute("g6", 3)]), fails_elsewhere=True)
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    world.settle()
+    assert "g6" in world.counts(NAME)
+
+
 def test_scale_that_fails_elsewhere_goes_back(world: World, stack: StackReplay) -> None:
     stack.deploy(props(p5(4)))
     stack.deploy(props(p5(6)), fails_elsewhere=True)

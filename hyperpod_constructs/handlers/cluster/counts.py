@@ -5,7 +5,7 @@ number back would end jobs on nodes picked at random (FACTS 5.3, field report C-
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .observed import CONTROLLER, LOGIN, Group
@@ -41,55 +41,63 @@ def wanted_minimum(spec: Mapping[str, Any]) -> int:
     return default_minimum(spec) if value is None else int(value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What decides beside the three numbers.
+
+    Attributes:
+        before_known: whether the previous template is known at all.
+        force: the user's explicit word.
+        rolling_back: CloudFormation is undoing an update.
+        remembered: the live counts that the failed update overrode, for its rollback.
+    """
+
+    before_known: bool = True
+    force: bool = False
+    rolling_back: bool = False
+    remembered: Mapping[str, int] = field(default_factory=dict)
+
+
 def decide_counts(
-    wanted: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
-    live: Group,
-    *,
-    before_known: bool,
-    force: bool,
-    rolling_back: bool,
+    wanted: Mapping[str, Any], before: Mapping[str, Any] | None, live: Group, situation: Situation
 ) -> Counts:
     """Choose between the template's counts and the live ones.
 
     A count that the template did not change never overrides the live one. A changed one is applied when the live
     target is what the template said before, or when it only grows the group; otherwise it is refused with the three
-    numbers, unless forced. Rolling back, nothing is refused: the live count is kept and told.
+    numbers, unless forced. Rolling back, nothing is refused: a count that the failed update set goes back to what it
+    overrode, any other live count is kept and told.
 
     Args:
         wanted: the template's specification of the group.
         before: its specification before this update; None when the group is new in the template.
         live: the group as the service shows it.
-        before_known: whether the previous template is known at all.
-        force: the user's explicit word.
-        rolling_back: CloudFormation is undoing an update.
+        situation: what else decides.
     """
-    target, refusal, note = _target(wanted, before, live, before_known, force, rolling_back)
-    minimum = _minimum(wanted, before, live, before_known, target)
+    target, refusal, note = _target(wanted, before, live, situation)
+    minimum = _minimum(wanted, before, live, situation.before_known, target)
     changed = target != live.target or (minimum is not None and live.minimum is not None and minimum != live.minimum)
     return Counts(target=target, minimum=minimum, changed=changed and not refusal, refusal=refusal, note=note)
 
 
 def _target(
-    wanted: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
-    live: Group,
-    before_known: bool,
-    force: bool,
-    rolling_back: bool,
+    wanted: Mapping[str, Any], before: Mapping[str, Any] | None, live: Group, situation: Situation
 ) -> tuple[int, str, str]:
     """The target, a refusal and a note."""
     count = int(wanted["InstanceCount"])
     said_before = None if before is None else int(before["InstanceCount"])
+    set_by_failed_update = situation.rolling_back and count != said_before and live.target == said_before
+    if set_by_failed_update and live.name in situation.remembered:
+        count = situation.remembered[live.name]
     if count == live.target:
         return count, "", ""
-    if not before_known or count == said_before:
+    if not situation.before_known or count == said_before:
         return live.target, "", f"{live.name}: the live count of {live.target} is kept; the template says {count}"
-    if force or live.target == said_before or count > live.target:
+    if situation.force or live.target == said_before or count > live.target:
         return count, "", ""
-    was = "not there" if said_before is None else str(said_before)
-    if rolling_back:
+    if situation.rolling_back:
         return live.target, "", f"{live.name}: the live count of {live.target} is kept; the template says {count} again"
+    was = "not there" if said_before is None else str(said_before)
     return (
         live.target,
         f"{live.name}: InstanceCount {count} is refused: the template said {was} before and the live count is "

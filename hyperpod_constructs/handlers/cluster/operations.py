@@ -1,7 +1,7 @@
 """What on_event does: observe, plan, apply, and hand over to the polls. One function a request type."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from .aws import Aws
 from .errors import ChangeRefusedError, ConflictError, NameTakenError, ServiceError, UnclearError
 from .events import Event, Progress
 from .log import log
+from .memory import memory_call, remembered_counts
 from .observed import Cluster
 from .ownership import foreign_text, owner_tags, owns, taken_text
 from .plan import UPDATE_CLUSTER, UPDATE_SOFTWARE, Call, Calls, Refusal, Wait, plan
@@ -140,7 +141,7 @@ def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
     if not owns(event.owner, tags):
         raise ChangeRefusedError([foreign_text(name, event.owner, "changed")])
     try:
-        progress = apply_plan(event, services, name, rolling_back)
+        progress = apply_plan(event, services, name, rolling_back, tags)
     except (ServiceError, ChangeRefusedError) as error:
         if not rolling_back:
             raise
@@ -158,20 +159,30 @@ def _gone_text(name: str) -> str:
     )
 
 
-def apply_plan(event: Event, services: Services, name: str, rolling_back: bool) -> Progress:
-    """Observe, plan and call. What conflicts with another operation is pending and tried again by the next poll."""
+def apply_plan(
+    event: Event, services: Services, name: str, rolling_back: bool, tags: Mapping[str, str] | None = None
+) -> Progress:
+    """Observe, plan and call. What conflicts with another operation is pending and tried again by the next poll.
+
+    Args:
+        tags: the cluster's tags when they have just been read; read here otherwise.
+    """
     desired = _desired(event)
     cluster = services.aws.describe(name)
     if cluster is None:
         raise ChangeRefusedError([_gone_text(name)])
-    decision = plan(desired, event.previous, cluster, rolling_back=rolling_back)
+    tags = services.aws.tags(cluster.arn) if tags is None else tags
+    remembered = remembered_counts(tags)
+    decision = plan(desired, event.previous, cluster, rolling_back=rolling_back, remembered=remembered)
     log("planned", decision=type(decision).__name__, detail=decision)
     if isinstance(decision, Refusal):
         raise ChangeRefusedError(decision.problems)
     if isinstance(decision, Wait):
         return Progress(cluster_arn=cluster.arn, pending=(PENDING_PLAN,), notes=(decision.reason,))
     calls = decision.calls if isinstance(decision, Calls) else ()
-    pending = _apply(services.aws, calls)
+    overridden = decision.overridden if isinstance(decision, Calls) and not rolling_back else {}
+    memory = memory_call(cluster.arn, tags, overridden, event.request_id)
+    pending = _apply_remembering(services.aws, calls, memory, rolling_back)
     return Progress(
         cluster_arn=cluster.arn,
         pending=(PENDING_PLAN,) if pending else (),
@@ -179,6 +190,16 @@ def apply_plan(event: Event, services: Services, name: str, rolling_back: bool) 
         expected=_accepted(calls, pending),
         notes=decision.notes,
     )
+
+
+def _apply_remembering(aws: Aws, calls: tuple[Call, ...], memory: Call | None, rolling_back: bool) -> tuple[Call, ...]:
+    """Going forward, the memory is written before the calls; rolling back, it is needed until they are accepted."""
+    if memory is not None and not rolling_back:
+        aws.change(memory.operation, memory.request)
+    pending = _apply(aws, calls)
+    if memory is not None and rolling_back and not pending:
+        aws.change(memory.operation, memory.request)
+    return pending
 
 
 def _apply(aws: Aws, calls: tuple[Call, ...]) -> tuple[Call, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .compare import Difference, cluster_differences, group_differences
-from .counts import Counts, decide_counts
+from .counts import Counts, Situation, decide_counts
 from .group_spec import full_spec
 from .observed import Cluster, Group
 from .policy import CLUSTER_POLICY, Change
@@ -32,10 +32,15 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """Calls to make, in this order."""
+    """Calls to make, in this order.
+
+    Attributes:
+        overridden: live counts that are not the template's and that these calls change: a rollback needs them.
+    """
 
     calls: tuple[Call, ...]
     notes: tuple[str, ...] = ()
+    overridden: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +68,12 @@ Decision = Calls | Done | Wait | Refusal
 
 
 def plan(
-    desired: Properties, previous: Properties | None, observed: Cluster, *, rolling_back: bool = False
+    desired: Properties,
+    previous: Properties | None,
+    observed: Cluster,
+    *,
+    rolling_back: bool = False,
+    remembered: Mapping[str, int] | None = None,
 ) -> Decision:
     """Decide what an update calls.
 
@@ -72,6 +82,7 @@ def plan(
         previous: what it said before; None when that is unknown, and then nothing is taken for a change of counts.
         observed: what DescribeCluster shows.
         rolling_back: CloudFormation undoes an update: nothing is refused, what cannot be undone is kept and told.
+        remembered: the live counts that the update which is rolled back overrode, none by default.
 
     Returns:
         ``Calls``, ``Done``, ``Wait`` while the service itself is changing the cluster, or ``Refusal``.
@@ -81,7 +92,7 @@ def plan(
         return Done(notes=(reason,)) if rolling_back else Refusal(problems=(reason,))
     if observed.status == "RollingBack":
         return Wait(reason=f"cluster {observed.name} is rolling back")
-    return _Planner(desired, previous, observed, rolling_back).decision()
+    return _Planner(desired, previous, observed, rolling_back, remembered or {}).decision()
 
 
 @dataclass
@@ -92,6 +103,8 @@ class _Planner:
     previous: Properties | None
     observed: Cluster
     rolling_back: bool
+    remembered: Mapping[str, int]
+    overridden: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     members: dict[str, Any] = field(default_factory=dict)
@@ -111,7 +124,7 @@ class _Planner:
         calls = [*self._update_cluster()]
         calls += [Call(operation=UPDATE_SOFTWARE, request=request) for request in software.requests]
         notes = (*self.notes, *software.notes, *self._new_nodes_notes())
-        return Calls(calls=tuple(calls), notes=notes) if calls else Done(notes=notes)
+        return Calls(calls=tuple(calls), notes=notes, overridden=self.overridden) if calls else Done(notes=notes)
 
     def _update_cluster(self) -> Iterable[Call]:
         if not (self.members or self.groups or self.removed):
@@ -148,20 +161,27 @@ class _Planner:
         known = {} if self.previous is not None and before is None else before
         differences = [item for item in group_differences(spec, live.details, known) if self._is_sent(live, item, spec)]
         if differences or counts.changed:
+            self._remember(before, live, counts)
             self.groups.append(full_spec(spec, before, live, counts, self.desired))
 
     def _plan_counts(self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, live: Group) -> Counts:
-        counts = decide_counts(
-            spec,
-            before,
-            live,
+        situation = Situation(
             before_known=self.previous is not None,
             force=self.desired.force_instance_counts,
             rolling_back=self.rolling_back,
+            remembered=self.remembered,
         )
+        counts = decide_counts(spec, before, live, situation)
         self.problems += [counts.refusal] if counts.refusal else []
         self.notes += [counts.note] if counts.note else []
         return counts
+
+    def _remember(self, before: Mapping[str, Any] | None, live: Group, counts: Counts) -> None:
+        """A group made by hand that the template takes over, or a count that the template did not set."""
+        said_before = None if before is None else before["InstanceCount"]
+        taken_over = before is None and self.previous is not None
+        if taken_over or (counts.target != live.target and live.target != said_before):
+            self.overridden[live.name] = live.target
 
     def _is_sent(self, live: Group, difference: Difference, spec: Mapping[str, Any]) -> bool:
         """Whether a difference makes the group travel; what must not change is refused or told instead."""
@@ -206,7 +226,7 @@ class _Planner:
         for name, live in self.observed.groups.items():
             if name in self.desired.groups or live.status == "Deleting":
                 continue
-            if name not in ours_before:
+            if name not in ours_before or (self.rolling_back and name in self.remembered):
                 unknown.append(name)
             elif self.rolling_back or not live.has_nodes or name in self.desired.allow_group_deletion:
                 self.removed.append(name)
