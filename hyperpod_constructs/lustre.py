@@ -75,7 +75,7 @@ class LustreFileSystem(Construct):
         resource.node.add_dependency(rules)
         resource.apply_removal_policy(removal_policy)
         if removal_policy is RemovalPolicy.RETAIN:
-            network.retain()
+            network.retain(group)
         self.resource: fsx.CfnFileSystem | None = resource
         self._describe(resource.ref, resource.attr_dns_name, resource.attr_lustre_mount_name, mount_path)
 

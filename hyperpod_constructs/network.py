@@ -1,4 +1,4 @@
-"""The cluster's network: VPC, the one zone that nodes and file systems share, security groups and their rules."""
+"""The cluster's network: VPC, the zones that nodes and file systems share, security groups and their rules."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -6,18 +6,18 @@ from typing import Self
 import jsii
 from aws_cdk import CfnResource, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_logs as logs
 from constructs import Construct, IConstruct, IDependable
 
-from hyperpod_constructs import limits
-from hyperpod_constructs.errors import Problem, SpecError
-from hyperpod_constructs.rules.rule import bad_name
-from hyperpod_constructs.security import ALL_TRAFFIC, LUSTRE_PORTS, OPEN_ZFS_PORTS, allow
+from hyperpod_constructs.addresses import Layout, plan_layout
+from hyperpod_constructs.endpoints import BASE_SERVICES, endpoint_of, has_endpoint
+from hyperpod_constructs.errors import SpecError
+from hyperpod_constructs.network_access import DATABASE, ENDPOINTS, LUSTRE, LUSTRE_EFA, OPEN_ZFS, NetworkAccess
+from hyperpod_constructs.network_checks import Choices, network_problems
+from hyperpod_constructs.security import allow_https_out
+from hyperpod_constructs.subnets import address_count, chosen_subnets, zone_of
+from hyperpod_constructs.vpc import OwnVpc, VpcOptions, create_vpc, database_subnets
 
 _VPC_CIDR = "10.0.0.0/16"
-_PUBLIC_MASK = 24
-_PRIVATE_MASK = 17
-_AWS_RESERVED_ADDRESSES = 5  # VPC user guide, subnet sizing
 
 
 @jsii.implements(ec2.IConnectable)
@@ -32,16 +32,29 @@ class ClusterNetwork(Construct):
         scope: parent construct.
         id: construct id.
         vpc: an existing VPC; see :meth:`from_vpc`. By default a new one.
-        subnets: private subnets of ``vpc`` for nodes and file systems; by default the first private subnet of the
-            VPC. The first of them holds the file systems.
-        security_group: an existing group for the nodes; rules are added to it. By default a new one.
-        availability_zone: name of the zone of a new VPC, such as ``us-east-1a``; by default the region's first.
-        nat_gateways: 0 or 1 NAT gateway of a new VPC; 1 by default. Without one, nodes reach AWS only through
-            endpoints.
+        subnets: private subnets of ``vpc`` for nodes and file systems, or a selection of them; by default the first
+            private subnet of the VPC. The zone of the first holds the cluster and its file systems; groups that name
+            another zone get the subnet there.
+        security_group: an existing group for the nodes; rules are added to it. An import with ``mutable=False`` gets
+            none, and a warning lists what it must have. By default a new group.
+        availability_zone: zone of a new VPC, by name (``us-east-1a``) or id (``use1-az4``, the same place in every
+            account); by default the region's first.
+        availability_zones: several zones of a new VPC, for groups that name theirs; the first is the cluster's.
+        cidr: address block of a new VPC; ``10.0.0.0/16`` by default.
+        secondary_cidr: second block of a new VPC, which then holds the nodes; none by default. ``100.64.0.0/16`` is
+            what networks use that are short of addresses.
+        address_count: addresses that nodes need in one zone; too small a block is refused. See ``addresses_needed``.
+        nat_gateways: of a new VPC, 0 to the number of zones; 1 by default. Without one, nodes reach AWS only through
+            endpoints, and interface endpoints are made.
+        interface_endpoints: services behind ``com.amazonaws.<region>.`` with an interface endpoint; by default
+            ``BASE_SERVICES`` in a new VPC without NAT gateways, none otherwise. Each is billed by the hour.
+        internet_egress: whether nodes may connect anywhere; by default where a NAT gateway or your own VPC gives
+            them a route. Otherwise only inside, and to AWS over HTTPS.
+        ipv6: whether a new VPC has IPv6 addresses too; nodes then use both (FACTS 2). Off by default.
         flow_logs: whether a new VPC logs its traffic to CloudWatch; on by default.
 
     Raises:
-        SpecError: arguments that contradict each other.
+        SpecError: with every problem of the arguments.
 
     Example:
         >>> from aws_cdk import App, Stack
@@ -56,24 +69,55 @@ class ClusterNetwork(Construct):
         id: str,
         *,
         vpc: ec2.IVpc | None = None,
-        subnets: Sequence[ec2.ISubnet] = (),
+        subnets: Sequence[ec2.ISubnet] | ec2.SubnetSelection = (),
         security_group: ec2.ISecurityGroup | None = None,
         availability_zone: str = "",
-        nat_gateways: int = 1,
+        availability_zones: Sequence[str] = (),
+        cidr: str = "",
+        secondary_cidr: str = "",
+        address_count: int = 0,
+        nat_gateways: int | None = None,
+        interface_endpoints: Sequence[str] | None = None,
+        internet_egress: bool | None = None,
+        ipv6: bool = False,
         flow_logs: bool = True,
     ) -> None:
-        _check(vpc, subnets, availability_zone, nat_gateways)
+        choices = Choices(
+            vpc=vpc,
+            subnets_given=bool(subnets),
+            availability_zone=availability_zone,
+            availability_zones=tuple(availability_zones),
+            cidr=cidr,
+            secondary_cidr=secondary_cidr,
+            address_count=address_count,
+            nat_gateways=nat_gateways,
+            interface_endpoints=tuple(interface_endpoints or ()),
+            ipv6=ipv6,
+        )
+        if problems := network_problems(choices, default_cidr=_VPC_CIDR):
+            raise SpecError(problems, subject="network")
         super().__init__(scope, id)
         self.is_owned = vpc is None
-        self.zone_was_chosen = vpc is not None or bool(availability_zone)
-        self.vpc: ec2.IVpc = vpc or self._create_vpc(availability_zone, nat_gateways, flow_logs)
-        self.subnets: tuple[ec2.ISubnet, ...] = tuple(subnets) or (_first_private_subnet(self.vpc),)
-        self.security_group: ec2.ISecurityGroup = security_group or self._create_group(
-            "NodeSecurityGroup", "Nodes of the HyperPod cluster", allow_all_outbound=True
-        )
-        self.node_rules = Construct(self, "NodeRules")
-        allow(self.node_rules, self.security_group, self.security_group, [ALL_TRAFFIC], "NodesToNodes")
-        self._access: dict[str, tuple[ec2.ISecurityGroup, IDependable]] = {}
+        self.zone_was_chosen = vpc is not None or bool(choices.zones)
+        self._layout: Layout | None = None
+        self._kept: tuple[Construct, ...] = ()
+        self._database_subnets: list[ec2.ISubnet] = []
+        if vpc is None:
+            gateways = 1 if nat_gateways is None else nat_gateways
+            layout = plan_layout(cidr=cidr or _VPC_CIDR, secondary_cidr=secondary_cidr, zones=choices.zone_count)
+            options = VpcOptions(
+                layout=layout, zones=choices.zones, nat_gateways=gateways, ipv6=ipv6, flow_logs=flow_logs
+            )
+            self._use_own(create_vpc(self, options), options)
+        else:
+            self._use_brought(vpc, subnets)
+        self.is_isolated = self.is_owned and nat_gateways == 0
+        reaches_out = not self.is_isolated if internet_egress is None else internet_egress
+        self.security_group: ec2.ISecurityGroup = self._create_node_group(security_group, reaches_out, ipv6)
+        self._access = NetworkAccess(self, self.vpc, self.security_group)
+        self._endpoints: dict[str, ec2.InterfaceVpcEndpoint] = {}
+        default = BASE_SERVICES if self.is_isolated else ()
+        self.add_interface_endpoints(*(default if interface_endpoints is None else interface_endpoints))
 
     @classmethod
     def from_vpc(
@@ -82,19 +126,33 @@ class ClusterNetwork(Construct):
         id: str,
         vpc: ec2.IVpc,
         *,
-        subnets: Sequence[ec2.ISubnet] = (),
+        subnets: Sequence[ec2.ISubnet] | ec2.SubnetSelection = (),
         security_group: ec2.ISecurityGroup | None = None,
+        interface_endpoints: Sequence[str] = (),
+        internet_egress: bool | None = None,
     ) -> Self:
         """Use an existing VPC. It keeps its routes and endpoints: nodes need a way to S3 (FACTS 2.2).
+
+        A VPC that this app makes and that has no S3 gateway endpoint gets one; of an imported VPC we cannot know.
 
         Args:
             scope: parent construct.
             id: construct id.
             vpc: the VPC; may be looked up or imported.
-            subnets: private subnets for nodes and file systems; by default the VPC's first private subnet.
+            subnets: private subnets for nodes and file systems, or a selection of them; by default the VPC's first.
             security_group: existing group for the nodes; rules are added to it. By default a new one.
+            interface_endpoints: services that get an interface endpoint; none by default.
+            internet_egress: whether nodes may connect anywhere; they may by default.
         """
-        return cls(scope, id, vpc=vpc, subnets=subnets, security_group=security_group)
+        return cls(
+            scope,
+            id,
+            vpc=vpc,
+            subnets=subnets,
+            security_group=security_group,
+            interface_endpoints=interface_endpoints,
+            internet_egress=internet_egress,
+        )
 
     @property
     def connections(self) -> ec2.Connections:
@@ -102,14 +160,22 @@ class ClusterNetwork(Construct):
         return ec2.Connections(security_groups=[self.security_group])
 
     @property
-    def availability_zone(self) -> str:
-        """Zone of the file systems and, unless a group says otherwise, of the nodes; may be a token."""
-        return self.subnets[0].availability_zone
+    def subnet_address_count(self) -> int | None:
+        """Usable addresses of the cluster's subnet; ``None`` where its size is not known at synth time."""
+        return self._layout.node_addresses if self._layout is not None else address_count(self.subnets)
 
     @property
-    def subnet_address_count(self) -> int | None:
-        """Usable addresses of the cluster's subnet; ``None`` where the subnet is not ours and its size is unknown."""
-        return 2 ** (32 - _PRIVATE_MASK) - _AWS_RESERVED_ADDRESSES if self.is_owned else None
+    def reserved_address_count(self) -> int:
+        """Addresses of that subnet that interface endpoints take."""
+        return len(self._endpoints)
+
+    def subnet_in(self, zone: str) -> ec2.ISubnet | None:
+        """The subnet for nodes in a zone, or ``None`` if the network has none that is known to be there.
+
+        Args:
+            zone: name or id of the zone, as it was given.
+        """
+        return self._zones.get(zone)
 
     def add_lustre_access(self, *, efa: bool = False) -> tuple[ec2.ISecurityGroup, IDependable]:
         """Make, once, the group of FSx for Lustre file systems, with rules to and from the nodes (FACTS 2.1).
@@ -120,14 +186,7 @@ class ClusterNetwork(Construct):
         Returns:
             The group, and the rules, which a file system must wait for (field report N-02).
         """
-        name = "LustreEfa" if efa else "Lustre"
-        if name not in self._access:
-            group, rules = self._create_access(name)
-            ports = [ALL_TRAFFIC] if efa else LUSTRE_PORTS
-            allow(rules, self.security_group, group, ports, f"NodesTo{name}")
-            allow(rules, group, self.security_group, ports, f"{name}ToNodes")
-            allow(rules, group, group, ports, f"{name}To{name}")
-        return self._access[name]
+        return self._access.to(LUSTRE_EFA if efa else LUSTRE)
 
     def add_open_zfs_access(self) -> tuple[ec2.ISecurityGroup, IDependable]:
         """Make, once, the group of FSx for OpenZFS file systems, with rules from the nodes (FACTS 2.1).
@@ -135,73 +194,105 @@ class ClusterNetwork(Construct):
         Returns:
             The group, and the rules, which a file system must wait for.
         """
-        if "OpenZfs" not in self._access:
-            group, rules = self._create_access("OpenZfs")
-            allow(rules, self.security_group, group, OPEN_ZFS_PORTS, "NodesToOpenZfs")
-        return self._access["OpenZfs"]
+        return self._access.to(OPEN_ZFS)
 
-    def retain(self) -> None:
-        """Keep what a kept file system stands on when the stack goes: VPC, subnets and its group, if they are ours."""
-        kept: list[IConstruct] = [group for group, _ in self._access.values()]
+    def add_database_access(self) -> tuple[ec2.ISecurityGroup, IDependable]:
+        """Make, once, the group of the accounting database, with a rule from the nodes (FACTS 2.1).
+
+        Returns:
+            The group, and the rules.
+        """
+        return self._access.to(DATABASE)
+
+    def add_interface_endpoints(self, *services: str) -> None:
+        """Make interface endpoints that nodes may use, except where this app makes one for the same service already.
+
+        Args:
+            services: of the table in ``endpoints.ENDPOINTS``, such as ``ecr.api``.
+        """
+        for service in services:
+            if service in self._endpoints or has_endpoint(self.vpc, service):
+                continue
+            group, _ = self._access.to(ENDPOINTS)
+            self._endpoints[service] = ec2.InterfaceVpcEndpoint(
+                self,
+                f"{endpoint_of(service).id}Endpoint",
+                vpc=self.vpc,
+                service=ec2.InterfaceVpcEndpointAwsService(service),
+                subnets=ec2.SubnetSelection(subnets=[self.subnets[0]]),
+                security_groups=[group],
+                open=False,
+            )
+
+    def admit(self, scope: Construct, name: str, group: ec2.ISecurityGroup) -> None:
+        """Let a further security group's nodes take part: with each other, the other nodes, and the file systems.
+
+        Every group that is attached to a node must name itself (FACTS 2.1).
+
+        Args:
+            scope: where the rules are made; of the stack that uses the group, so that stacks stay without a cycle.
+            name: for logical ids; part of the contract.
+            group: the further group.
+        """
+        self._access.admit(scope, name, group)
+
+    def database_subnets(self) -> list[ec2.ISubnet]:
+        """Subnets for a database, in two zones where the VPC is ours; otherwise the VPC's private ones."""
+        if not self._database_subnets:
+            self._database_subnets = (
+                database_subnets(self, self.vpc, self._layout, self.zones)
+                if self._layout is not None
+                else [*self.vpc.private_subnets, *self.vpc.isolated_subnets]
+            )
+        return self._database_subnets
+
+    def retain(self, group: ec2.ISecurityGroup) -> None:
+        """Keep what a kept file system or database stands on when the stack goes, as far as it is ours.
+
+        Args:
+            group: its security group.
+        """
+        kept: list[IConstruct] = [group, *self._kept]
         if self.is_owned:
-            kept += [self.vpc, *self.vpc.public_subnets, *self.vpc.private_subnets]
+            kept += [self.vpc, *self.subnets, *self._zones.values(), *self._database_subnets]
         for construct in kept:
-            resource = construct.node.default_child
+            resource = construct if isinstance(construct, CfnResource) else construct.node.default_child
             if isinstance(resource, CfnResource):
                 resource.apply_removal_policy(RemovalPolicy.RETAIN)
 
-    def _create_vpc(self, availability_zone: str, nat_gateways: int, flow_logs: bool) -> ec2.Vpc:
-        nodes_reach_out = nat_gateways > 0
-        kind = ec2.SubnetType.PRIVATE_WITH_EGRESS if nodes_reach_out else ec2.SubnetType.PRIVATE_ISOLATED
-        public = ec2.SubnetConfiguration(name="Public", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=_PUBLIC_MASK)
-        nodes = ec2.SubnetConfiguration(name="Nodes", subnet_type=kind, cidr_mask=_PRIVATE_MASK)
-        vpc = ec2.Vpc(
-            self,
-            "Vpc",
-            ip_addresses=ec2.IpAddresses.cidr(_VPC_CIDR),
-            availability_zones=[availability_zone] if availability_zone else None,
-            max_azs=None if availability_zone else 1,
-            nat_gateways=nat_gateways,
-            subnet_configuration=[public, nodes] if nodes_reach_out else [nodes],
-            # The scripts come from S3, and the path must not depend on a NAT gateway (FACTS 2.2).
-            gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
-        )
-        if flow_logs:
-            group = logs.LogGroup(
-                self, "FlowLogs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+    def _use_own(self, own: OwnVpc, options: VpcOptions) -> None:
+        self.vpc: ec2.IVpc = own.vpc
+        self.subnets: tuple[ec2.ISubnet, ...] = own.node_subnets[:1]
+        self.zones: tuple[str, ...] = tuple(options.zones)
+        self._zones = dict(zip(options.zones, own.node_subnets, strict=False))
+        self.availability_zone = options.zones[0] if options.zones else self.subnets[0].availability_zone
+        self._layout, self._kept = options.layout, own.kept
+
+    def _use_brought(self, vpc: ec2.IVpc, subnets: Sequence[ec2.ISubnet] | ec2.SubnetSelection) -> None:
+        self.vpc = vpc
+        self.subnets, self._zones = chosen_subnets(vpc, subnets)
+        self.zones = tuple(self._zones)
+        self.availability_zone = zone_of(self.subnets[0])
+        if isinstance(vpc, ec2.Vpc) and not has_endpoint(vpc, "s3"):
+            vpc.add_gateway_endpoint(
+                "HyperPodS3",
+                service=ec2.GatewayVpcEndpointAwsService.S3,
+                subnets=[ec2.SubnetSelection(subnets=list(self.subnets))],
             )
-            vpc.add_flow_log("FlowLog", destination=ec2.FlowLogDestination.to_cloud_watch_logs(group))
-        return vpc
 
-    def _create_group(self, id: str, description: str, *, allow_all_outbound: bool) -> ec2.SecurityGroup:
-        return ec2.SecurityGroup(self, id, vpc=self.vpc, description=description, allow_all_outbound=allow_all_outbound)
-
-    def _create_access(self, name: str) -> tuple[ec2.SecurityGroup, Construct]:
-        group = self._create_group(f"{name}SecurityGroup", f"FSx file systems ({name})", allow_all_outbound=False)
-        rules = Construct(self, f"{name}Rules")
-        self._access[name] = (group, rules)
-        return group, rules
-
-
-def _first_private_subnet(vpc: ec2.IVpc) -> ec2.ISubnet:
-    subnets = [*vpc.private_subnets, *vpc.isolated_subnets]
-    if not subnets:
-        message = "the VPC has no private subnet, allowed: at least one; give the nodes' subnets with subnets=[...]"
-        raise SpecError([Problem(path="network.vpc", message=message)], subject="network")
-    return subnets[0]
-
-
-def _check(vpc: ec2.IVpc | None, subnets: Sequence[ec2.ISubnet], availability_zone: str, nat_gateways: int) -> None:
-    problems = []
-    if subnets and vpc is None:
-        problems.append(Problem(path="network.subnets", message="given without vpc; give the VPC that they belong to"))
-    if vpc is not None and availability_zone:
-        message = "given together with vpc; choose the zone by choosing subnets of the VPC"
-        problems.append(Problem(path="network.availability_zone", message=message))
-    if availability_zone and (message := bad_name(availability_zone, limits.AVAILABILITY_ZONE) or ""):
-        problems.append(Problem(path="network.availability_zone", message=message))
-    if nat_gateways not in (0, 1):
-        message = f"got {nat_gateways}, allowed: 0 or 1, since nodes live in one Availability Zone"
-        problems.append(Problem(path="network.nat_gateways", message=message))
-    if problems:
-        raise SpecError(problems, subject="network")
+    def _create_node_group(
+        self, brought: ec2.ISecurityGroup | None, reaches_out: bool, ipv6: bool
+    ) -> ec2.ISecurityGroup:
+        if brought is not None:
+            return brought
+        group = ec2.SecurityGroup(
+            self,
+            "NodeSecurityGroup",
+            vpc=self.vpc,
+            description="Nodes of the HyperPod cluster",
+            allow_all_outbound=reaches_out,
+            allow_all_ipv6_outbound=(reaches_out and ipv6) or None,
+        )
+        if not reaches_out:
+            allow_https_out(self, group)
+        return group
