@@ -31,6 +31,15 @@ CREATE_FAILED = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
 STACK_ID = "arn:aws:cloudformation:us-east-1:123456789012:stack/Training/11111111-2222-3333-4444-555555555555"
 RESPONSE_URL = "https://cloudformation-custom-resource-response.example/?X-Amz-Signature=presigned-marker"
 GRANTED_CALLS = frozenset(row.call for row in PERMISSIONS if row.call)
+TIMINGS = Timings(
+    launch_seconds=40,
+    script_seconds=45,
+    termination_seconds=20,
+    retry_seconds=40,
+    deletion_seconds=20,
+    rollback_seconds=40,
+)
+"""A few polls for each step: the documented quarter of an hour would only make more of them."""
 POLL_SECONDS = 30
 POLLS = 120
 LAMBDA_SECONDS = 300.0
@@ -93,7 +102,7 @@ class World:
     def __init__(self, **service: Any) -> None:
         self.clock = ManualClock()
         self.logs = MemoryLogSink()
-        timings = service.pop("timings", Timings.documented())
+        timings = service.pop("timings", TIMINGS)
         self.service = HyperPodService(clock=self.clock, timings=timings, log_sink=self.logs, seed=1, **service)
         self.client = LocalClient(self.service)
         self.cloudformation = FakeCloudFormation()
@@ -134,10 +143,9 @@ class World:
         return [dict(call.parameters) for call in calls if call.operation == operation]
 
     def settle(self, seconds: float = 3600) -> None:
-        """Let time pass in steps."""
-        for _ in range(int(seconds // 60)):
-            self.clock.advance(60)
-            self.service.tick()
+        """Let time pass; the service does everything that is due, in order."""
+        self.clock.advance(seconds)
+        self.service.tick()
 
     def scale(self, name: str, group: str, count: int) -> None:
         """What an operator does with the AWS CLI: the same group with another count."""
@@ -273,7 +281,8 @@ class StackReplay:
             event["PhysicalResourceId"] = physical_id or self.physical_id
         if old is not None:
             event["OldResourceProperties"] = old
-        return _through_cloudformation(event)
+        delivered: dict[str, Any] = through_cloudformation(event)
+        return delivered
 
     def _through_framework(self, event: dict[str, Any]) -> Response:
         try:
@@ -314,8 +323,7 @@ class StackReplay:
         for _ in range(3):
             with contextlib.suppress(CallerCrash):
                 delivered = json.loads(json.dumps(event))
-                answer: dict[str, Any] = json.loads(json.dumps(entry(delivered, None, self.world.services())))
-                return answer
+                return _as_json(entry(delivered, None, self.world.services()))
         raise AssertionError("the Lambda died three times")
 
     def _status(self, status: str) -> None:
@@ -332,12 +340,17 @@ class StackReplay:
             yield f"00000000-0000-0000-0000-{number:012d}"
 
 
-def _through_cloudformation(value: Any) -> Any:
+def _as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
+    passed_on: dict[str, Any] = json.loads(json.dumps(answer))
+    return passed_on
+
+
+def through_cloudformation(value: Any) -> Any:
     """CloudFormation turns every scalar of the properties into a text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
-        return {key: _through_cloudformation(item) for key, item in value.items()}
+        return {key: through_cloudformation(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_through_cloudformation(item) for item in value]
+        return [through_cloudformation(item) for item in value]
     return value if isinstance(value, str) or value is None else str(value)

@@ -23,7 +23,7 @@ from tests.handlers.replay import (
     Response,
     StackReplay,
     World,
-    _through_cloudformation,
+    through_cloudformation,
 )
 
 
@@ -40,7 +40,7 @@ def test_c01_numbers_and_booleans_that_arrive_as_texts_get_their_types_back(worl
     by_hand["Cluster"] = json.loads(by_hand["Cluster"])
     by_hand["InstanceGroups"] = {name: json.loads(text) for name, text in by_hand["InstanceGroups"].items()}
     by_hand["Cluster"]["Request"]["Orchestrator"]["Slurm"] = ""
-    assert _through_cloudformation(by_hand)["InstanceGroups"]["p5"]["InstanceCount"] == "2"
+    assert through_cloudformation(by_hand)["InstanceGroups"]["p5"]["InstanceCount"] == "2"
     assert stack.deploy(by_hand).succeeded
     (request,) = world.requests("CreateCluster")
     assert request["InstanceGroups"][2] == group
@@ -67,7 +67,7 @@ def test_c01_any_specification_survives_cloudformation(
     as_text = props([controller(), group])
     as_objects = {**as_text, "InstanceGroups": {"controller": controller(), "p5": group}}
     for properties in (as_text, as_objects):
-        assert read_properties(_through_cloudformation(properties)).groups["p5"] == group
+        assert read_properties(through_cloudformation(properties)).groups["p5"] == group
 
 
 def counts_of(world: World, seen: list[tuple[int, int]]) -> Callable[[int], None]:
