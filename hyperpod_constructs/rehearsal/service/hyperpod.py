@@ -15,10 +15,10 @@ from .errors import CallerCrash, ServiceError, validation_error
 from .failures import LAUNCH_FAILURE, SCRIPT_FAILURE, FailureScript
 from .faults import Faults
 from .identifiers import Addresses, Identifiers
-from .launcher import Launcher, SimulatedLauncher, TimedLauncher
+from .launcher import Launcher, SimulatedLauncher, TimedLauncher, needs_polling
 from .logs import LogSink, MemoryLogSink
 from .model import SAGEMAKER
-from .operations import OPERATIONS
+from .operations import OPERATIONS, is_mutating
 from .settings import Assumptions, Quotas, Timings
 from .state import IN_USE, NodeState
 from .validation import check_request
@@ -88,6 +88,8 @@ class HyperPodService:
         self.faults = Faults()
         self.calls: list[Call] = []
         self._lock = threading.RLock()
+        self._polled = needs_polling(self.context.launcher)
+        self._settled = False
         if isinstance(self.context.launcher, TimedLauncher):
             self.context.launcher.bind(lambda: self.context.at)
 
@@ -132,7 +134,9 @@ class HyperPodService:
             answer = act(self.context, request)
         except ValueError as error:
             raise validation_error(str(error)) from error
-        self.tick()
+        if is_mutating(operation):
+            self._settled = False
+            self.tick()
         self.faults.strike(operation, "after")
         return answer
 
@@ -142,7 +146,11 @@ class HyperPodService:
             now = self.clock.now()
             while (due := self._next_due()) is not None and due <= now:
                 self._step(due)
-            self._step(max(now, self.context.at))
+                self._settled = False
+            if self._polled or not self._settled:
+                self._step(max(now, self.context.at))
+                self._settled = True
+            self.context.at = max(now, self.context.at)
 
     def next_due(self) -> float | None:
         """The next time at which something is due, None if nothing is (real nodes are due at any time)."""
@@ -177,6 +185,7 @@ class HyperPodService:
             self.tick()
             self.capacity.replace(limits)
             self._wake_waiting_nodes()
+            self._settled = False
             self.tick()
 
     def fail_lifecycle(
@@ -213,6 +222,7 @@ class HyperPodService:
                 for group, node in cluster.members():
                     if identifier in (node.instance_id, node.logical_id) and node.state in IN_USE:
                         nodes.become_unhealthy(self.context, cluster, group, node, message)
+                        self._settled = False
                         self.tick()
                         return
             raise ValueError(f"no running node {identifier!r}")

@@ -157,6 +157,13 @@ class NodeKinds(Protocol):
         ...
 
 
+def needs_polling(launcher: Launcher) -> bool:
+    """Whether the reports of a launcher can differ at any time, and not only at those that it foretells."""
+    if isinstance(launcher, CompositeLauncher):
+        return needs_polling(launcher.real)
+    return not isinstance(launcher, TimedLauncher)
+
+
 @dataclass
 class _Simulated:
     request: NodeRequest

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import botocore.session
 from botocore.errorfactory import ClientExceptionsFactory
 from botocore.exceptions import ParamValidationError
-from botocore.paginate import Paginator, PaginatorModel
+from botocore.paginate import Paginator
 from botocore.validate import ParamValidator
 
 from .errors import ServiceError
-from .model import SAGEMAKER, operation_of_method, service_model
+from .model import SAGEMAKER, operation_of_method, paginator_model, service_model
 
 if TYPE_CHECKING:
     from .hyperpod import HyperPodService
@@ -72,8 +71,7 @@ class LocalClient:
     def get_paginator(self, name: str) -> Paginator:
         """boto3's paginator for a method."""
         operation = operation_of_method(SAGEMAKER)[name]
-        loader = botocore.session.Session().get_component("data_loader")
-        config = PaginatorModel(loader.load_service_model(SAGEMAKER, "paginators-1")).get_paginator(operation)
+        config = paginator_model(SAGEMAKER).get_paginator(operation)
         return Paginator(getattr(self, name), config, self._model.operation_model(operation))
 
     def _client_error(self, operation: str, error: ServiceError) -> Exception:

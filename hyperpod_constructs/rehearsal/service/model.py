@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import botocore.session
 from botocore import xform_name
+from botocore.loaders import create_loader
+from botocore.model import ServiceModel
+from botocore.paginate import PaginatorModel
 
 SAGEMAKER = "sagemaker"
 FSX = "fsx"
@@ -15,7 +17,13 @@ FSX = "fsx"
 @cache
 def service_model(service: str) -> Any:
     """botocore's model of a service, loaded once."""
-    return botocore.session.Session().get_service_model(service)
+    return ServiceModel(create_loader().load_service_model(service, "service-2"), service)
+
+
+@cache
+def paginator_model(service: str) -> Any:
+    """botocore's model of a service's paginators, loaded once."""
+    return PaginatorModel(create_loader().load_service_model(service, "paginators-1"))
 
 
 @cache

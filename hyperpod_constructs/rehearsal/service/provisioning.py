@@ -62,10 +62,10 @@ def _pass(ctx: Context, cluster: Cluster) -> None:
 
 
 def _tell_launcher(ctx: Context, cluster: Cluster) -> None:
-    view = views.cluster_view(ctx, cluster)
-    if view.nodes != cluster.shown:
-        cluster.shown = view.nodes
-        ctx.launcher.configuration_changed(view)
+    shown = [(group.name, [(node.instance_id, node.state) for node in group.nodes]) for group in cluster.groups]
+    if shown != cluster.shown:
+        cluster.shown = shown
+        ctx.launcher.configuration_changed(views.cluster_view(ctx, cluster))
     nodes.launch_prepared(ctx, cluster)
 
 

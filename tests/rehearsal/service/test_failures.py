@@ -68,10 +68,10 @@ def test_a_worker_with_a_failing_script_is_made_again_for_ever(bed: Bed) -> None
 def test_a_worker_shows_failure_then_nothing_then_comes_up(bed: Bed) -> None:
     bed.service.fail_lifecycle("worker-gpu-a", times=1)
     bed.create(controller(), login(), workers(1))
-    seen = []
+    seen: list[tuple[str, bool]] = []
     for _ in range(200):
         bed.wait(1)
-        status = [node["InstanceStatus"]["Status"] for node in bed.nodes()][0]
+        status = bed.nodes()[0]["InstanceStatus"]["Status"]
         with_instance = bed.client.list_cluster_nodes(ClusterName=NAME, InstanceGroupNameContains="worker")
         present = bool(with_instance["ClusterNodeSummaries"])
         if not seen or seen[-1] != (status, present):

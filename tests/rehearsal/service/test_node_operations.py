@@ -191,7 +191,8 @@ def test_nodes_without_an_instance_are_listed_only_with_logical_ids() -> None:
 def test_nodes_are_listed_in_pages_by_name_and_time(up: Bed) -> None:
     up.update(group("another", count=2))
     up.wait(UP)
-    names, token = [], {}
+    names: list[str] = []
+    token: dict[str, str] = {}
     while True:
         answer = up.client.list_cluster_nodes(ClusterName=NAME, SortBy="NAME", MaxResults=3, **token)
         names += [node["InstanceGroupName"] for node in answer["ClusterNodeSummaries"]]
