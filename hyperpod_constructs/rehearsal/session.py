@@ -163,11 +163,17 @@ class Rehearsal:
         self.before: Inventory = self.account.inventory()
 
     def synth(self, app: str = DEFAULT_APP, context: Mapping[str, str] | None = None) -> list[SynthesizedStack]:
-        """Synthesize the app into the run's folder. What it said when it failed is the error's text."""
+        """Synthesize the app (a command, or the folder of a cloud assembly) into the run's folder.
+
+        What it said when it failed is the error's text.
+        """
         require_app(app, self.folder)
         self.app, self.context = app, {**DEFAULT_CONTEXT, **(context or {})}
         self.progress.step("cdk synth")
         shutil.rmtree(self._assembly, ignore_errors=True)
+        if (self.folder / app).is_dir():  # synthesized already: the CLI would use the folder as it is
+            shutil.copytree(self.folder / app, self._assembly)
+            return read_assembly(self._assembly)
         run = self._cli.run(
             "synth",
             ["synth", "--quiet", f"--output={self._assembly}", *self._cli.app_arguments(app, self.context)],

@@ -1,5 +1,6 @@
 """The prepared environment, and one rehearsal for the whole session: its start costs seconds."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,6 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def root() -> Path:
     """Where `make dev` prepared the environment."""
-    import os
-
     return Path(os.environ.get(ROOT_VARIABLE) or REPOSITORY / ".rehearsal")
 
 

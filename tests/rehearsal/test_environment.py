@@ -73,7 +73,7 @@ def test_a_root_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10**9, 10**9, 5 * 2**20))
-    with pytest.raises(RehearsalError, match="has 5 MiB free, the rehearsal's tools need 700 MiB"):
+    with pytest.raises(RehearsalError, match=r"has 5 MiB free, the rehearsal's tools need 700 MiB"):
         prepare(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["set-up.lock"]
 

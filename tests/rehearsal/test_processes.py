@@ -69,7 +69,8 @@ def test_stopping_ends_children_that_ignore_term_and_daemons_too(tree: tuple[Gua
 OWNER = (
     "import os, sys, time\n"
     "from hyperpod_constructs.rehearsal.processes import GuardedProcess\n"
-    "process = GuardedProcess('tree', [sys.executable, '-c', sys.argv[1], sys.argv[2]], env=dict(os.environ), grace_seconds=0.2)\n"
+    "command = [sys.executable, '-c', sys.argv[1], sys.argv[2]]\n"
+    "process = GuardedProcess('tree', command, env=dict(os.environ), grace_seconds=0.2)\n"
     "print(process.guard_pid, flush=True)\n"
     "if sys.argv[3] == 'keep': process.keep(); sys.exit(0)\n"
     "time.sleep(300)\n"
