@@ -49,7 +49,15 @@ def command_line(leader: int, command: Command, unit: str) -> list[str]:
         shell = ["sh", "-c", 'umask "$0" && cd "$1" && shift && exec "$@"', command.umask, command.folder or "/"]
         return entered(leader, [*shell, *command.arguments], command.environment)
     options = [
-        *("--quiet", "--collect", "--pipe", "--wait", f"--unit={unit}", f"--property=UMask={command.umask}"),
+        *(
+            "--quiet",
+            "--collect",
+            "--pipe",
+            "--wait",
+            "--expand-environment=no",
+            f"--unit={unit}",
+            f"--property=UMask={command.umask}",
+        ),
         *("--property=LimitCORE=0", "--service-type=exec"),
         *([f"--working-directory={command.folder}"] if command.folder else []),
         *(f"--setenv={name}={value}" for name, value in {"PATH": PATH, **command.environment}.items()),

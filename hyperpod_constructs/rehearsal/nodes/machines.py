@@ -79,9 +79,13 @@ class Machine:
         Raises:
             NodeError: it is not running.
         """
-        if self._leader and Path(f"/proc/{self._leader}").exists():
+        if self.is_running():
             return self._leader
         raise NodeError(f"node {self.name} is not running; its console says: {self.console_tail()}")
+
+    def is_running(self) -> bool:
+        """Whether its systemd runs; it is found anew after the machine rebooted by itself."""
+        return bool(self._leader and Path(f"/proc/{self._leader}").exists()) or self._find_leader()
 
     def console_tail(self, lines: int = 3) -> str:
         with contextlib.suppress(OSError):
@@ -182,8 +186,9 @@ class Machine:
         return self._nspawn is not None and self._nspawn.poll() not in (None, REBOOT_EXIT_CODE)
 
     def _find_leader(self) -> bool:
-        parent = self._nspawn.pid if self._nspawn else 0
-        self._leader = next((child for child in children(parent) if is_init(child)), 0)
+        running = self._nspawn is not None and self._nspawn.poll() is None
+        parent = self._nspawn.pid if running and self._nspawn else 0
+        self._leader = next((child for child in children(parent) if is_init(child)), 0) if parent else 0
         return self._leader != 0
 
     def _has_private_bus(self) -> bool:
@@ -220,11 +225,10 @@ class Machine:
         subprocess.run(["rm", "-rf", "--one-file-system", self.folder], capture_output=True, timeout=60, check=False)
 
     def describe(self) -> dict[str, object]:
-        running = bool(self._leader) and Path(f"/proc/{self._leader}").exists()
         return {
             "name": self.name,
             "address": self.address,
-            "running": running,
+            "running": self.is_running(),
             "connected": self.connected,
             "boots": self.boots,
             "volumes": list(self.volumes),

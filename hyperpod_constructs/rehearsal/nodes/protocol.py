@@ -21,7 +21,8 @@ def send(connection: socket.socket, message: dict[str, Any], descriptors: Sequen
     """Send one message, its descriptors with the first byte."""
     data = json.dumps(message).encode() + b"\n"
     sent = socket.send_fds(connection, [data], descriptors) if descriptors else 0
-    connection.sendall(data[sent:])
+    if sent < len(data):  # sending nothing fails when the other side has answered already
+        connection.sendall(data[sent:])
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
