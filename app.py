@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from aws_cdk import App, CfnOutput, RemovalPolicy, Stack
-from aws_cdk import aws_logs as logs
-from aws_cdk.custom_resources import CustomResourceConfig
 
 from hyperpod_constructs import (
     ClusterNetwork,
@@ -65,10 +63,6 @@ def build_app(app: App) -> Stack:
     )
     for name in ("ClusterName", "ClusterArn", "LogGroupName", "InstanceCounts", "Warning"):
         CfnOutput(stack, name, value=cluster.resource.get_att_string(name))
-    # The helper functions that CDK itself adds log too; without this their log groups would outlive the stack.
-    helpers = CustomResourceConfig.of(stack)
-    helpers.add_log_retention_lifetime(logs.RetentionDays.ONE_MONTH)
-    helpers.add_removal_policy(RemovalPolicy.DESTROY)
     return stack
 
 

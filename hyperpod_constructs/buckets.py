@@ -6,6 +6,8 @@ from aws_cdk import Aws, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from hyperpod_constructs.helper_logs import AUTO_DELETE_OBJECTS, give_log_group
+
 NAME_PREFIX = "sagemaker-"
 """What the managed policy of the nodes' role can read (FACTS 3)."""
 
@@ -47,7 +49,7 @@ class ScriptsBucket(Construct):
         return cls(scope, id, bucket=bucket)
 
     def _create_bucket(self) -> s3.Bucket:
-        return s3.Bucket(
+        bucket = s3.Bucket(
             self,
             "Bucket",
             # At most 10 + 9 + 9 + 13 + 14 = 55 of 63 characters. The suffix is a hash of the construct's path: stable,
@@ -60,3 +62,5 @@ class ScriptsBucket(Construct):
             removal_policy=RemovalPolicy.DESTROY,
             auto_delete_objects=True,
         )
+        give_log_group(self, AUTO_DELETE_OBJECTS)
+        return bucket

@@ -9,6 +9,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from hyperpod_constructs.addresses import DATABASE_ZONES, Layout
+from hyperpod_constructs.helper_logs import RESTRICT_DEFAULT_GROUP, give_log_group
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +54,7 @@ def create_vpc(scope: Construct, options: VpcOptions) -> OwnVpc:
         options: how.
     """
     vpc = _vpc(scope, options)
+    give_log_group(scope, RESTRICT_DEFAULT_GROUP)
     kept: tuple[Construct, ...] = ()
     subnets: tuple[ec2.ISubnet, ...] = tuple(vpc.private_subnets or vpc.isolated_subnets)
     if options.layout.secondary is not None:

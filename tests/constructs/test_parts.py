@@ -138,9 +138,12 @@ def test_a_rehearsal_may_poll_faster() -> None:
     assert ":2," in json.dumps(machine).replace("\\", "").split("IntervalSeconds", 1)[1][:6]
 
 
-def test_every_function_writes_to_a_log_group_of_the_stack(stack: Stack) -> None:
+def test_every_function_writes_to_a_log_group_of_the_stack_so_that_none_outlives_it(stack: Stack) -> None:
     a_cluster(stack)
     template = Synthesized(stack)
-    for name, function in template.of_type("AWS::Lambda::Function").items():
-        if "AutoDelete" not in name and "RestrictDefault" not in name:
-            assert "LoggingConfig" in function["Properties"], name
+    functions = template.of_type("AWS::Lambda::Function")
+    assert len(functions) == 8
+    for name, function in functions.items():
+        assert function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] in template.of_type("AWS::Logs::LogGroup"), (
+            name
+        )
