@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from .context import Context
     from .events import Level, Subtree
+    from .failures import RollbackStatus
     from .state import Cluster, Group, Node
 
 Outcome = Literal["started", "completed", "failed"]
@@ -159,10 +160,10 @@ def patching(ctx: Context, cluster: Cluster, group: Group, level: Level, text: s
     _record(ctx, cluster, "InstanceGroup", level, text, group, metadata=metadata)
 
 
-def accounting(ctx: Context, cluster: Cluster, failure: str | None) -> None:
+def accounting(ctx: Context, cluster: Cluster, failure: tuple[RollbackStatus, str] | None) -> None:
     """The external accounting database was set, or could not be (botocore's model, DatabaseConfigurationMetadata)."""
     if failure:
-        members = {"RollbackStatus": "NotApplicable", "FailureMessage": failure}
+        members = {"RollbackStatus": failure[0], "FailureMessage": failure[1]}
         text = f"Failed to update the accounting database of Cluster {cluster.name}"
         _record(ctx, cluster, "Cluster", "Error", text, metadata=("DatabaseConfiguration", members))
         return

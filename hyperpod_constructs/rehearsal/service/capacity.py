@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _ENTRY = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9.-]*)=(?P<steps>.+)")
 _STEP = re.compile(r"(?P<count>\d+)(?:@(?P<seconds>\d+(?:\.\d+)?))?")
@@ -81,12 +81,12 @@ class Capacity:
         for key in limits:
             self._first_request.pop(key, None)
 
-    def left(self, key: str, held: int, now: float) -> bool:
+    def left(self, key: str, held: Callable[[str], int], now: float) -> bool:
         """Whether one more can be had of a key of which so many are held. Starts the key's time when first asked."""
         limit = self.limits.get(key)
         if limit is None:
             return True
-        return held < limit.at(now - self._first_request.setdefault(key, now))
+        return held(key) < limit.at(now - self._first_request.setdefault(key, now))
 
     def next_change(self, after: float) -> float | None:
         """The next time at which a limit that was asked for changes."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .hyperpod import HyperPodService
 
 Body = Mapping[str, Any]
+SHUT_DOWN = "shutdown"
+"""The server ends itself once it has answered this one."""
 
 
 class Control:
@@ -25,10 +27,9 @@ class Control:
     Args:
         hyperpod: The service that is steered.
         fsx: Its neighbour.
-        shut_down: Ends the server.
     """
 
-    def __init__(self, hyperpod: HyperPodService, fsx: FsxService, shut_down: Callable[[], None]) -> None:
+    def __init__(self, hyperpod: HyperPodService, fsx: FsxService) -> None:
         self._hyperpod, self._fsx = hyperpod, fsx
         self._routes: dict[tuple[str, str], Callable[[Body], Any]] = {
             ("GET", "health"): lambda _: {"status": "ok", "time": hyperpod.clock.now()},
@@ -43,7 +44,7 @@ class Control:
             ("POST", "fail-node"): self._fail_node,
             ("POST", "clear-failures"): lambda body: hyperpod.clear_failures(body.get("group")),
             ("POST", "block-deletion"): lambda body: hyperpod.block_deletion(body.get("message")),
-            ("POST", "shutdown"): lambda _: shut_down(),
+            ("POST", SHUT_DOWN): lambda _: {"status": "ending"},
         }
 
     def answer(self, method: str, name: str, body: Body) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SCRIPT_FAILURE = "Lifecycle scripts did not run successfully."
 LAUNCH_FAILURE = "Instance launch failed with an internal error. The launch will be retried."
+
+
+RollbackStatus = Literal["NotApplicable", "Reverted", "RevertFailed"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,12 @@ class _Planned:
 
 @dataclass
 class FailureScript:
-    """What shall go wrong, by group name; the service takes one entry for each try."""
+    """What shall go wrong, by group name; the service takes one entry for each try.
 
+    `accounting` is how the next change of the accounting database fails, None when it shall succeed.
+    """
+
+    accounting: tuple[RollbackStatus, str] | None = None
     _lifecycle: dict[str, list[_Planned]] = field(default_factory=dict)
     _launch: dict[str, list[_Planned]] = field(default_factory=dict)
 

@@ -43,8 +43,8 @@ def start_minimum_clock(ctx: Context, group: Group) -> None:
 def reconcile(ctx: Context, cluster: Cluster, group: Group) -> None:
     """Ask for missing nodes, take surplus ones out."""
     staying = group.staying
-    for _ in range(group.target - len(staying)):
-        nodes.request(ctx, group)
+    if len(staying) < group.target:
+        nodes.request(ctx, group, group.target - len(staying))
     surplus = len(staying) - group.target
     if surplus > 0:
         _remove(ctx, cluster, group, _random_victims(ctx, staying)[:surplus])

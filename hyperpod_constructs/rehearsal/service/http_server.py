@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from .control import Control
+from .control import SHUT_DOWN, Control
 from .errors import CallerCrash, ServiceError
 from .model import FSX, SAGEMAKER, service_model
 
@@ -30,13 +30,14 @@ Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection. The class's `services` and `control` are set by the server that makes it."""
+    """One connection. `services`, `control` and `shut_down` are set by the server that makes the class."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
     disable_nagle_algorithm = True
     services: Mapping[str, Call]
     control: Control
+    shut_down: Callable[[], None]
 
     def log_message(self, format: str, *args: Any) -> None:
         """Requests go to the debug log, not to standard error."""
@@ -103,6 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(400, "text/plain; charset=utf-8", error.message.encode())
         else:
             self._send(200, "application/json", json.dumps(answer).encode())
+            if name == SHUT_DOWN:
+                self.shut_down()
 
     def _send_error(self, error: ServiceError) -> None:
         body = json.dumps({"__type": error.code, "message": error.message}).encode()
@@ -165,7 +168,8 @@ class HttpServer:
             (_Handler,),
             {
                 "services": {service_model(s).metadata["targetPrefix"]: call for s, call in targets.items()},
-                "control": Control(hyperpod, fsx, self.stopped.set),
+                "control": Control(hyperpod, fsx),
+                "shut_down": self.stopped.set,
             },
         )
         self._server = _Server((LOOPBACK, port), handler)

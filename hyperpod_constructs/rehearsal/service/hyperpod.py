@@ -12,7 +12,7 @@ from .capacity import Capacity, Limit
 from .clock import Clock, RealClock
 from .context import Context, ObjectLister
 from .errors import CallerCrash, ServiceError, validation_error
-from .failures import LAUNCH_FAILURE, SCRIPT_FAILURE, FailureScript
+from .failures import LAUNCH_FAILURE, SCRIPT_FAILURE, FailureScript, RollbackStatus
 from .faults import Faults
 from .identifiers import Addresses, Identifiers
 from .launcher import Launcher, SimulatedLauncher, TimedLauncher, needs_polling
@@ -204,6 +204,15 @@ class HyperPodService:
         """Let the launch of the next instances of a group fail in a way that is retried."""
         with self._lock:
             self.context.failures.fail_launch(group, times, message)
+
+    def fail_accounting(
+        self,
+        message: str = "The accounting database could not be reached.",
+        rollback_status: RollbackStatus = "NotApplicable",
+    ) -> None:
+        """Let the next change of the accounting database fail."""
+        with self._lock:
+            self.context.failures.accounting = (rollback_status, message)
 
     def clear_failures(self, group: str | None = None) -> None:
         """Forget the failures of a group, or all."""

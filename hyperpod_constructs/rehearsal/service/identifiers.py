@@ -44,16 +44,20 @@ class Addresses:
 
     def __init__(self, network: str = "10.0.0.0/16") -> None:
         self._network = ipaddress.ip_network(network)
+        first = int(self._network.network_address)
+        self._numbers = range(first + 11, first + self._network.num_addresses - 1)
+        self._next = 0
         self._used: set[int] = set()
 
     def take(self) -> str:
-        """The lowest free address.
+        """The next free address. One that was given back comes last: its old node may take a while to be gone.
 
         Raises:
             RuntimeError: None is free.
         """
-        first = int(self._network.network_address)
-        for number in range(first + 11, first + self._network.num_addresses - 1):
+        for _ in self._numbers:
+            number = self._numbers[self._next]
+            self._next = (self._next + 1) % len(self._numbers)
             if number not in self._used:
                 self._used.add(number)
                 return str(ipaddress.ip_address(number))

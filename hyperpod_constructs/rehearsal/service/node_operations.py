@@ -134,7 +134,7 @@ def _addition_failed(item: Mapping[str, Any], code: str) -> dict[str, Any]:
 
 def _add(ctx: Context, cluster: Cluster, group: Group, count: int) -> list[tuple[str, str]]:
     groups.set_counts(ctx, cluster, group, group.target + count, group.minimum)
-    return [(group.name, nodes.request(ctx, group).logical_id) for _ in range(count)]
+    return [(group.name, node.logical_id) for node in nodes.request(ctx, group, count)]
 
 
 def _addition(cluster: Cluster, group_name: str, logical_id: str) -> dict[str, Any]:

@@ -22,18 +22,21 @@ def capacity_message(instance_type: str) -> str:
     return f"We currently do not have sufficient capacity to launch new {instance_type} instances. Please try again."
 
 
-def request(ctx: Context, group: Group) -> Node:
-    """Add a node to a group; it waits for its launch."""
-    node = Node(
-        logical_id=ctx.identifiers.unique(),
-        number=group.free_number(),
-        requested_at=ctx.at,
-        due=ctx.at,
-        operation_id=group.operation_id,
-    )
-    group.nodes.append(node)
-    ctx.changes += 1
-    return node
+def request(ctx: Context, group: Group, count: int) -> list[Node]:
+    """Add nodes to a group; they wait for their launch."""
+    made = [
+        Node(
+            logical_id=ctx.identifiers.unique(),
+            number=number,
+            requested_at=ctx.at,
+            due=ctx.at,
+            operation_id=group.operation_id,
+        )
+        for number in group.free_numbers(count)
+    ]
+    group.nodes.extend(made)
+    ctx.changes += len(made)
+    return made
 
 
 def set_state(ctx: Context, node: Node, state: NodeState, due: float | None = None) -> None:
@@ -45,7 +48,7 @@ def set_state(ctx: Context, node: Node, state: NodeState, due: float | None = No
 def try_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Get an instance for a waiting node, if there is one."""
     keys = (group.instance_type, group.name)
-    exhausted = [key for key in keys if not ctx.capacity.left(key, ctx.held(key), ctx.at)]
+    exhausted = [key for key in keys if not ctx.capacity.left(key, ctx.held, ctx.at)]
     if exhausted:
         _no_capacity(ctx, cluster, group, node)
         return

@@ -193,10 +193,10 @@ class Group:
         """Whether a software update is under way."""
         return self.software is not None and self.software.phase in ACTIVE_PHASES
 
-    def free_number(self) -> int:
-        """The lowest number that no node has."""
+    def free_numbers(self, count: int) -> list[int]:
+        """The lowest numbers that no node has."""
         used = {node.number for node in self.nodes}
-        return next(number for number in range(1, len(used) + 2) if number not in used)
+        return [number for number in range(1, len(used) + count + 1) if number not in used][:count]
 
 
 @dataclass

@@ -171,10 +171,18 @@ def _apply(ctx: Context, cluster: Cluster, specification: dict[str, Any]) -> Non
 
 
 def _apply_cluster_fields(ctx: Context, cluster: Cluster, parameters: Parameters) -> None:
-    before = (cluster.slurm or {}).get("AccountingDatabase")
-    for name in ("NodeRecovery", "TieredStorageConfig", "Orchestrator"):
+    for name in ("NodeRecovery", "TieredStorageConfig"):
         if name in parameters:
             cluster.request[name] = copy.deepcopy(parameters[name])
-    after = (cluster.slurm or {}).get("AccountingDatabase")
-    if after != before:
-        announcements.accounting(ctx, cluster, None)
+    if parameters.get("Orchestrator", cluster.request.get("Orchestrator")) != cluster.request.get("Orchestrator"):
+        _apply_accounting(ctx, cluster, parameters["Orchestrator"])
+
+
+def _apply_accounting(ctx: Context, cluster: Cluster, orchestrator: Mapping[str, Any]) -> None:
+    """Set the accounting database, or fail to: the previous one is kept or restored (botocore's model)."""
+    failure, ctx.failures.accounting = ctx.failures.accounting, None
+    announcements.accounting(ctx, cluster, failure)
+    if failure is None or failure[0] == "RevertFailed":
+        cluster.request["Orchestrator"] = copy.deepcopy(dict(orchestrator))
+    if failure:
+        cluster.failure_message = failure[1]

@@ -45,15 +45,15 @@ def test_a_limit_holds_from_its_second_on() -> None:
 def test_the_times_of_a_key_start_when_it_is_first_asked_for() -> None:
     capacity = Capacity({"a": Limit(0, ((10.0, 1),))})
     assert capacity.next_change(0) is None
-    assert not capacity.left("a", 0, now=100)
+    assert not capacity.left("a", lambda _: 0, now=100)
     assert capacity.next_change(100) == 110
-    assert capacity.left("a", 0, now=110)
-    assert not capacity.left("a", 1, now=110)
+    assert capacity.left("a", lambda _: 0, now=110)
+    assert not capacity.left("a", lambda _: 1, now=110)
     assert capacity.next_change(110) is None
 
 
 def test_what_is_not_named_is_not_limited() -> None:
-    assert Capacity().left("a", 10**6, 0)
+    assert Capacity().left("a", lambda _: 10**6, 0)
 
 
 @pytest.mark.parametrize("wrong", [{"launch_seconds": -1}, {"script_seconds": float("inf")}, {"retry_seconds": 0}])

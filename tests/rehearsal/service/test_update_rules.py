@@ -117,6 +117,18 @@ def test_an_accounting_database_is_added_shown_with_defaults_and_never_removed(u
     up.update(workers(5))
 
 
+@pytest.mark.parametrize(("status", "kept"), [("NotApplicable", False), ("Reverted", False), ("RevertFailed", True)])
+def test_a_change_of_the_accounting_database_can_fail(up: Bed, status: Any, kept: bool) -> None:
+    up.service.fail_accounting("Access denied for user slurm", status)
+    up.update(Orchestrator={"Slurm": {"AccountingDatabase": DATABASE}})
+    assert ("AccountingDatabase" in up.describe()["Orchestrator"]["Slurm"]) is kept
+    metadata = up.metadata(up.events()[-1])["DatabaseConfiguration"]
+    assert metadata == {"RollbackStatus": status, "FailureMessage": "Access denied for user slurm"}
+    assert (up.status(), up.describe()["FailureMessage"]) == ("InService", "Access denied for user slurm")
+    up.update(Orchestrator={"Slurm": {"AccountingDatabase": DATABASE}})
+    assert "AccountingDatabase" in up.describe()["Orchestrator"]["Slurm"]
+
+
 def test_an_update_of_a_cluster_that_is_being_created_may_only_correct_counts(bed: Bed) -> None:
     bed.create(controller(), login(), workers(4, MinInstanceCount=4))
     bed.update(workers(2, MinInstanceCount=1))
