@@ -12,8 +12,13 @@ from nodelib.errors import DeferredError, LifecycleError, StepError, StepTimeout
 from nodelib.step import Context, Step
 
 SUMMARY_FILE = "/var/log/provision/lifecycle_summary.json"
+# Of steps that were run by name, by a person or a timer: what happened at provisioning stays readable.
+RERUN_SUMMARY_FILE = "/var/log/provision/lifecycle_rerun_summary.json"
 # The service documents no limit for scripts; a node that hangs is billed all the while (field report L-22).
 TOTAL_TIMEOUT_SECONDS = 18 * 60.0
+
+
+SHOWN_CHANGES = 6
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,9 @@ class StepResult:
     def line(self, position: str) -> str:
         """The step's log line."""
         words = {"ok": "ok", "failed": "FAILED", "passed_over": "failed, optional", "deferred": "deferred"}
-        parts = [*self.remarks] + ([f"changed: {', '.join(self.changed)}"] if self.changed else [])
+        more = f" and {len(self.changed) - SHOWN_CHANGES} more" if len(self.changed) > SHOWN_CHANGES else ""
+        shown = [f"changed: {', '.join(self.changed[:SHOWN_CHANGES])}{more}"] if self.changed else []
+        parts = [*self.remarks, *shown]
         ending = f": {'; '.join(parts)}" if parts else ""
         return f"[{position}] {self.step}: {words[self.outcome]} in {self.seconds:.2f} s{ending}"
 
@@ -40,14 +47,20 @@ class Engine:
     Args:
         context: what steps are given.
         log: takes one line.
+        summary_file: where the JSON summary goes.
         total_timeout_seconds: bound for all steps together.
     """
 
     def __init__(
-        self, context: Context, log: Callable[[str], None], total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS
+        self,
+        context: Context,
+        log: Callable[[str], None],
+        summary_file: str = SUMMARY_FILE,
+        total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
     ) -> None:
         self._context = context
         self._log = log
+        self._summary_file = summary_file
         self._end = context.clock.monotonic() + total_timeout_seconds
 
     def run(self, steps: Sequence[Step]) -> list[StepResult]:
@@ -56,6 +69,8 @@ class Engine:
         for number, step in enumerate(steps, 1):
             result = self._run_step(step)
             results.append(result)
+            for line in self._context.output:
+                self._log(f"  {step.name} | {line}")
             self._log(result.line(f"{number}/{len(steps)}"))
             if result.outcome == "failed":
                 break
@@ -64,7 +79,7 @@ class Engine:
 
     def _run_step(self, step: Step) -> StepResult:
         context, start = self._context, self._context.clock.monotonic()
-        context.notes, known = [], len(context.files.changed)
+        context.notes, context.output, known = [], [], len(context.files.changed)
         outcome = "ok"
         try:
             with time_limit(min(step.timeout_seconds, self._end - start), step.name):
@@ -93,7 +108,7 @@ class Engine:
         }
         known = len(self._context.files.changed)
         try:
-            self._context.files.write(SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
+            self._context.files.write(self._summary_file, json.dumps(summary, indent=2) + "\n")
         except StepError as error:
             # A full disk must not hide the result of the steps.
             self._log(f"no summary: {error}")

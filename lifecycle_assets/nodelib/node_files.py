@@ -1,9 +1,10 @@
 """Files on the node: written only when they differ, in one move, with explicit modes (the platform's umask is 077)."""
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +23,9 @@ class Ownership(Protocol):
     def set(self, path: Path, owner: Owner) -> None:
         """Change user and group id."""
 
+    def acting_as(self, owner: Owner) -> AbstractContextManager[None]:
+        """Touch files with another user's rights only, for as long as the block lasts."""
+
 
 class SystemOwnership:
     """The file system's own record."""
@@ -34,6 +38,16 @@ class SystemOwnership:
     def set(self, path: Path, owner: Owner) -> None:
         """Change user and group id, of a link itself rather than of what it points to."""
         os.chown(path, *owner, follow_symlinks=False)
+
+    @contextmanager
+    def acting_as(self, owner: Owner) -> Iterator[None]:
+        """Touch files with another user's rights only, for as long as the block lasts."""
+        before = (os.geteuid(), os.getegid())
+        _become(owner)
+        try:
+            yield
+        finally:
+            _become(before)
 
 
 class NodeFiles:
@@ -86,6 +100,12 @@ class NodeFiles:
         if not target.exists():
             return self.write(path, after, mode=mode)
         return self.write(path, after, mode=target.stat().st_mode & 0o7777, owner=self.ownership.get(target.resolve()))
+
+    def edit_account_file(self, path: str, change: Callable[[str], str]) -> bool:
+        """Rewrite /etc/passwd or its like while holding the lock that the system's own tools take (lckpwdf)."""
+        with self.path("/etc/.pwd.lock").open("w", encoding="ascii") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            return self.edit(path, change)
 
     def folder(self, path: str, *, mode: int = 0o755, owner: Owner | None = None) -> bool:
         """Make a folder; one that exists keeps its mode and owner."""
@@ -146,6 +166,12 @@ class NodeFiles:
             with suppress(FileNotFoundError):
                 Path(name).unlink()
             raise
+
+
+def _become(owner: Owner) -> None:
+    os.seteuid(0)  # only root may change to others
+    os.setegid(owner[1])
+    os.seteuid(owner[0])
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from nodelib.step import Context
 from nodelib.systemd import journal_tail, unit_states
 from nodelib.waiting import wait_for
 
+LIST_CLUSTERS = ("sacctmgr", "-n", "-P", "show", "cluster", "format=cluster")
 RECONFIGURE_TRIES = 6
 RECONFIGURE_PAUSE_SECONDS = 5.0
 
@@ -28,7 +29,7 @@ def wait_for_controller(context: Context, timeout_seconds: float) -> None:
 
 def database_answers(context: Context) -> bool:
     """Whether slurmdbd answers and reaches its database."""
-    return context.runner.run(["sacctmgr", "-n", "show", "cluster"], check=False, timeout_seconds=30).returncode == 0
+    return context.runner.run(LIST_CLUSTERS, check=False, timeout_seconds=30).returncode == 0
 
 
 def wait_for_database(context: Context, timeout_seconds: float) -> None:

@@ -20,6 +20,7 @@ class Context:
     Attributes:
         scripts: folder of the running script set, with node_config.json in it.
         notes: short remarks that end up on the step's log line.
+        output: lines of a user's script, which are logged before that line.
     """
 
     config: NodeConfig
@@ -30,6 +31,7 @@ class Context:
     clock: Clock
     scripts: Path
     notes: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
 
     @property
     def group(self) -> Group:
@@ -44,6 +46,10 @@ class Context:
     def note(self, remark: str) -> None:
         """Put a remark on the step's log line."""
         self.notes.append(remark)
+
+    def show(self, text: str) -> None:
+        """Log the lines of a user's script."""
+        self.output += text.splitlines()
 
     def did(self, change: str) -> None:
         """Count a change that is no file: a daemon started, a user added."""

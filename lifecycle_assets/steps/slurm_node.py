@@ -5,7 +5,7 @@ from nodelib.step import Context, Step
 from nodelib.systemd import UnitState, ensure_not_running, journal_tail, unit_states, write_unit
 
 SLURMCTLD_PORT = 6817
-START_TIMEOUT_SECONDS = 60.0
+START_TIMEOUT_SECONDS = 30.0
 OPTIONS_FILE = "/etc/default/hyperpod-constructs-slurmd"
 DROP_IN = "slurmd.service.d/50-hyperpod-constructs.conf"
 SPOOL = "/var/spool/slurmd"

@@ -2,7 +2,8 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,10 @@ class FakeOwnership:
 
     def set(self, path: Path, owner: Owner) -> None:
         self.owners[path.lstat().st_ino] = owner
+
+    @contextmanager
+    def acting_as(self, owner: Owner) -> Iterator[None]:
+        yield
 
 
 @dataclass
