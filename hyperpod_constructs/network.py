@@ -11,7 +11,7 @@ from constructs import Construct, IConstruct, IDependable
 from hyperpod_constructs.addresses import Layout, plan_layout
 from hyperpod_constructs.endpoints import BASE_SERVICES, endpoint_of, has_endpoint
 from hyperpod_constructs.errors import SpecError
-from hyperpod_constructs.network_access import DATABASE, ENDPOINTS, LUSTRE, LUSTRE_EFA, OPEN_ZFS, NetworkAccess
+from hyperpod_constructs.network_access import DATABASE, ENDPOINTS, LUSTRE, LUSTRE_EFA, OPEN_ZFS, Kind, NetworkAccess
 from hyperpod_constructs.network_checks import Choices, network_problems
 from hyperpod_constructs.security import allow_https_out
 from hyperpod_constructs.subnets import address_count, chosen_subnets, zone_of
@@ -224,7 +224,7 @@ class ClusterNetwork(Construct):
                 open=False,
             )
 
-    def admit(self, scope: Construct, name: str, group: ec2.ISecurityGroup) -> None:
+    def admit(self, scope: Construct, name: str, group: ec2.ISecurityGroup, *, beside_nodes: bool = False) -> None:
         """Let a further security group's nodes take part: with each other, the other nodes, and the file systems.
 
         Every group that is attached to a node must name itself (FACTS 2.1).
@@ -233,8 +233,19 @@ class ClusterNetwork(Construct):
             scope: where the rules are made; of the stack that uses the group, so that stacks stay without a cycle.
             name: for logical ids; part of the contract.
             group: the further group.
+            beside_nodes: whether its nodes are in the network's own group too; they are not by default.
         """
-        self._access.admit(scope, name, group)
+        self._access.admit(scope, name, group, beside_nodes=beside_nodes)
+
+    def connect(self, scope: Construct, kind: Kind, group: ec2.ISecurityGroup) -> None:
+        """Add the rules between the nodes and the security group of something that exists already.
+
+        Args:
+            scope: where the rules are made.
+            kind: what it is; of ``network_access``.
+            group: its security group.
+        """
+        self._access.connect(scope, kind, group)
 
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Subnets for a database, in two zones where the VPC is ours; otherwise the VPC's private ones."""

@@ -89,16 +89,30 @@ class NetworkAccess:
         _, group_made, rules_made = self._made[kind.name]
         return group_made, rules_made
 
-    def admit(self, scope: Construct, name: str, group: ec2.ISecurityGroup) -> None:
+    def connect(self, scope: Construct, kind: Kind, group: ec2.ISecurityGroup) -> None:
+        """Add the rules between the nodes and a group that exists already; see ``ClusterNetwork.connect``.
+
+        Args:
+            scope: where the rules are made.
+            kind: what the group belongs to.
+            group: the group.
+        """
+        _warn(scope, kind.name, _connect(scope, self._nodes, Side(kind.name, group, is_mutable(group)), kind))
+
+    def admit(self, scope: Construct, name: str, group: ec2.ISecurityGroup, *, beside_nodes: bool) -> None:
         """Let the nodes of a further group take part; see ``ClusterNetwork.admit``.
 
         Args:
             scope: where the rules are made.
             name: for logical ids.
             group: the further group.
+            beside_nodes: whether its nodes are in the network's group too, so that only the rule for itself is new.
         """
         side = Side(name, group, is_mutable(group))
         missing = allow(scope, side, side, [ALL_TRAFFIC])
+        if beside_nodes:
+            _warn(scope, name, missing)
+            return
         missing += allow(scope, side, self._nodes, [ALL_TRAFFIC])
         missing += allow(scope, self._nodes, side, [ALL_TRAFFIC])
         for kind, other, _ in self._made.values():

@@ -49,7 +49,7 @@ def test_destroy_keeps_nothing(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("capacity", "advice"), [(1000, "use 2400"), (3600, "use 4800"), (0, "use 2400"), (7000, "use 7200")]
+    ("capacity", "advice"), [(1000, "use 1200"), (3600, "use 4800"), (0, "use 1200"), (7000, "use 7200")]
 )
 def test_a_capacity_that_fsx_does_not_have_is_refused_with_the_nearest(
     stack: Stack, capacity: int, advice: str
