@@ -65,7 +65,7 @@ def check(
     found: dict[Level, list[Problem]] = {Level.ERROR: list(misshapen), Level.WARNING: []}
     for rule in ALL_RULES:
         found[rule.level] += [p for p in rule.problems(case) if not is_inside(p.path, misshapen)]
-    return sorted(found[Level.ERROR], key=_place), sorted(found[Level.WARNING], key=_place)
+    return sorted(found[Level.ERROR], key=place), sorted(found[Level.WARNING], key=place)
 
 
 def validate(
@@ -99,8 +99,8 @@ _ORDER = {item.name: place for place, item in enumerate(fields(ClusterSpec))}
 _FIRST_PART = re.compile(r"(\w*)(?:\[(\d+)\])?")
 
 
-def _place(problem: Problem) -> tuple[int, int]:
-    """Where in the input a problem lies: by argument of the cluster, then by position in a list."""
+def place(problem: Problem) -> tuple[int, int]:
+    """Sort key: where in the input a problem lies, by argument of the cluster, then by position in a list."""
     match = _FIRST_PART.match(problem.path)
     name, index = match.groups() if match else ("", None)
     return _ORDER.get(name, len(_ORDER)), int(index or 0)

@@ -25,7 +25,10 @@ def accounting_complete(case: Case) -> Iterator[Finding]:
     for name, value in given.items():
         if accounting.kind is AccountingKind.EXTERNAL:
             if name in ("endpoint", "secret") and value in (None, ""):
-                yield f"accounting.{name}", "missing; Accounting.external needs the database's endpoint and secret"
+                yield (
+                    f"accounting.{name}",
+                    "missing; an external database has an endpoint and a secret with its user and password; give both",
+                )
         elif value is not None:
             yield (
                 f"accounting.{name}",

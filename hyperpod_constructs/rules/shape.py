@@ -39,6 +39,11 @@ def repaired(spec: ClusterSpec) -> tuple[ClusterSpec, list[Problem]]:
     return _record(spec, "", problems), problems
 
 
+def repaired_record(value: Any, path: str, problems: list[Problem]) -> Any:
+    """A dataclass of values with every one of the wrong kind replaced; what was wrong is added to ``problems``."""
+    return _record(value, path, problems)
+
+
 _HINTS: dict[type, dict[str, Any]] = {}
 
 

@@ -77,7 +77,7 @@ BAD_CLUSTERS: tuple[Bad, ...] = (
         rule="accounting-complete",
         spec=external(secret=None),
         path="accounting.secret",
-        says="needs the database's endpoint and secret",
+        says="an external database has an endpoint and a secret",
     ),
     Bad(
         rule="accounting-complete",
