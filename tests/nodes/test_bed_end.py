@@ -172,7 +172,7 @@ def test_a_full_bed_refuses_one_more_node(machine: None, cache: Path) -> None:
 def test_a_bed_that_ended_says_so(machine: None, cache: Path) -> None:
     with Bed(cache=cache, limit_seconds=60) as short:
         short.add("ip-10-0-0-10", "10.0.0.10")
-    with pytest.raises(BedError, match="does not answer .* it may have ended"):
+    with pytest.raises(BedError, match=r"does not answer .* it may have ended"):
         short.nodes()
 
 

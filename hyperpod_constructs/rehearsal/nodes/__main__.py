@@ -61,9 +61,11 @@ def the_bed(bed_id: str | None) -> BedClient:
     beds = [bed.bed_id for bed in registry.running_beds()]
     if bed_id is None and len(beds) == 1:
         bed_id = beds[0]
+    if not beds:
+        raise BedError("no bed is running; start one with the command run")
     if bed_id not in beds:
         wanted = f'no bed "{bed_id}"' if bed_id else "which bed is not clear"
-        raise BedError(f"{wanted}; running: {', '.join(beds) or 'none'}; name one with --bed")
+        raise BedError(f"{wanted}; running: {', '.join(beds)}; name one with --bed, before the node")
     return BedClient(bed_dir(bed_id) / "bed.sock")
 
 
@@ -82,8 +84,8 @@ def build(names: Sequence[str]) -> int:
 
 def execute(options: argparse.Namespace) -> int:
     arguments = [argument for argument in options.arguments if argument != "--"] or ["bash", "-l"]
-    streams = [stream.fileno() for stream in (sys.stdin, sys.stdout, sys.stderr)]
     bed = the_bed(options.bed)
+    streams = [stream.fileno() for stream in (sys.stdin, sys.stdout, sys.stderr)]
     return bed.execute(options.node, arguments, streams=streams, timeout_seconds=MAXIMUM_HOLD_SECONDS)
 
 
