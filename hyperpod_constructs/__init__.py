@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hyperpod_constructs.accounting import AccountingDatabase as AccountingDatabase
+    from hyperpod_constructs.addresses import addresses_needed as addresses_needed
     from hyperpod_constructs.api_request import create_cluster_request as create_cluster_request
     from hyperpod_constructs.bindings import AccountingBindings as AccountingBindings
     from hyperpod_constructs.bindings import Bindings as Bindings
@@ -18,12 +20,19 @@ if TYPE_CHECKING:
     from hyperpod_constructs.bindings import OpenZfsMount as OpenZfsMount
     from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.cluster import SlurmCluster as SlurmCluster
+    from hyperpod_constructs.data_repositories import DataEvent as DataEvent
+    from hyperpod_constructs.data_repositories import DataRepository as DataRepository
     from hyperpod_constructs.errors import AssetError as AssetError
     from hyperpod_constructs.errors import SpecError as SpecError
     from hyperpod_constructs.lifecycle import ScriptsDeployment as ScriptsDeployment
     from hyperpod_constructs.lustre import LustreFileSystem as LustreFileSystem
+    from hyperpod_constructs.lustre_options import LustreDeploymentType as LustreDeploymentType
+    from hyperpod_constructs.lustre_options import LustreStorageType as LustreStorageType
     from hyperpod_constructs.network import ClusterNetwork as ClusterNetwork
     from hyperpod_constructs.node_config import node_config as node_config
+    from hyperpod_constructs.open_zfs import OpenZfsFileSystem as OpenZfsFileSystem
+    from hyperpod_constructs.open_zfs_options import OpenZfsCompression as OpenZfsCompression
+    from hyperpod_constructs.open_zfs_options import OpenZfsDeploymentType as OpenZfsDeploymentType
     from hyperpod_constructs.options import Accounting as Accounting
     from hyperpod_constructs.options import AutoPatch as AutoPatch
     from hyperpod_constructs.options import Batch as Batch
@@ -45,7 +54,13 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
     from hyperpod_constructs.options import TieredStorage as TieredStorage
     from hyperpod_constructs.provider import ClusterProvider as ClusterProvider
+    from hyperpod_constructs.role_statements import container_image_statements as container_image_statements
+    from hyperpod_constructs.role_statements import remote_write_statements as remote_write_statements
+    from hyperpod_constructs.role_statements import secret_statements as secret_statements
+    from hyperpod_constructs.role_statements import volume_key_statements as volume_key_statements
+    from hyperpod_constructs.role_statements import vpc_statements as vpc_statements
     from hyperpod_constructs.roles import ExecutionRole as ExecutionRole
+    from hyperpod_constructs.roles import RolePath as RolePath
     from hyperpod_constructs.rules import validate as validate
     from hyperpod_constructs.specs import ClusterSpec as ClusterSpec
     from hyperpod_constructs.specs import ComputeGroup as ComputeGroup
@@ -53,6 +68,13 @@ if TYPE_CHECKING:
     from hyperpod_constructs.specs import LoginGroup as LoginGroup
 
 _NAMES = {
+    "role_statements": "container_image_statements remote_write_statements secret_statements volume_key_statements vpc_statements",
+    "addresses": "addresses_needed",
+    "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
+    "open_zfs": "OpenZfsFileSystem",
+    "lustre_options": "LustreDeploymentType LustreStorageType",
+    "data_repositories": "DataEvent DataRepository",
+    "accounting": "AccountingDatabase",
     "api_request": "create_cluster_request",
     "bindings": "AccountingBindings Bindings GroupBindings LustreMount OpenZfsMount",
     "cluster": "SlurmCluster",
@@ -65,7 +87,7 @@ _NAMES = {
     "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy PosixUser ReadyWhen "
     "ScheduledUpdate TieredStorage",
     "provider": "ClusterProvider",
-    "roles": "ExecutionRole",
+    "roles": "ExecutionRole RolePath",
     "rules": "validate",
     "buckets": "ScriptsBucket",
     "specs": "ClusterSpec ComputeGroup ControllerGroup LoginGroup",

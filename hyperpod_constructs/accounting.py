@@ -16,7 +16,7 @@ _BACKUP_DAYS = (1, 35)  # RDS user guide, backup retention of Aurora
 _CAPACITY_UNITS = (0.5, 256.0)  # RDS user guide, Aurora serverless v2; 0 would pause, but slurmdbd never disconnects
 # Slurm accounting guide: large updates of job tables otherwise run into InnoDB's 50 seconds.
 _PARAMETERS = {"innodb_lock_wait_timeout": "900"}
-_PASSWORD_EXCLUDES = "\"@/\\'`#;= "  # would end the value in slurmdbd.conf or a URL
+_SEPARATORS = "\"@/\\'`#;= "  # would end the value in slurmdbd.conf or a URL
 
 
 class AccountingDatabase(Construct):
@@ -71,7 +71,7 @@ class AccountingDatabase(Construct):
         subnets = network.database_subnets()
         keeps = removal_policy is RemovalPolicy.RETAIN
         self.secret = rds.DatabaseSecret(
-            self, "Secret", username=_USER, encryption_key=kms_key, exclude_characters=_PASSWORD_EXCLUDES
+            self, "Secret", username=_USER, encryption_key=kms_key, exclude_characters=_SEPARATORS
         )
         self.secret.apply_removal_policy(RemovalPolicy.RETAIN if keeps else RemovalPolicy.DESTROY)
         engine = rds.DatabaseClusterEngine.aurora_mysql(version=rds.AuroraMysqlEngineVersion.VER_3_10_4)

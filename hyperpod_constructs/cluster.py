@@ -31,6 +31,7 @@ from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
 from hyperpod_constructs.lustre import LustreFileSystem
 from hyperpod_constructs.network import ClusterNetwork
 from hyperpod_constructs.node_config import node_config
+from hyperpod_constructs.open_zfs import OpenZfsFileSystem
 from hyperpod_constructs.options import (
     Accounting,
     LifecycleScripts,
@@ -41,9 +42,16 @@ from hyperpod_constructs.options import (
     ReadyWhen,
     TieredStorage,
 )
+from hyperpod_constructs.placement import (
+    add_endpoints,
+    admit_security_groups,
+    check_zones,
+    network_for,
+    surroundings_of,
+)
 from hyperpod_constructs.provider import ClusterProvider
+from hyperpod_constructs.role_grants import grant_features
 from hyperpod_constructs.roles import ExecutionRole
-from hyperpod_constructs.rules import Surroundings
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
 
@@ -110,7 +118,7 @@ class SlurmCluster(ClusterBase):
         login: LoginGroup | None = None,
         network: ClusterNetwork | None = None,
         vpc: ec2.IVpc | None = None,
-        file_systems: Sequence[LustreFileSystem] | None = None,
+        file_systems: Sequence[LustreFileSystem | OpenZfsFileSystem] | None = None,
         lifecycle: LifecycleScripts | None = None,
         scripts_bucket: ScriptsBucket | None = None,
         execution_role: iam.IRole | None = None,
@@ -145,10 +153,14 @@ class SlurmCluster(ClusterBase):
         _check(self.spec, network, vpc, keep=removal_policy is RemovalPolicy.RETAIN, role=execution_role, scope=scope)
         super().__init__(scope, id)
         self.cluster_name = cluster_name
-        self.network = _network(self, network, vpc)
+        self.network = network or network_for(self, self.spec, vpc)
+        check_zones(self.spec, self.network)
         self.file_systems = _file_systems(self, file_systems, self.network)
+        admit_security_groups(self, self.spec, self.network)
+        add_endpoints(self.spec, self.network, self.file_systems)
         self.execution_role: iam.IRole = execution_role or ExecutionRole(self, "ExecutionRole").role
         self._roles = roles_of(self.spec, self.execution_role)
+        grant_features(self, self.spec, self._roles, has_file_systems=bool(self.file_systems))
         self._tag_manager = TagManager(TagType.STANDARD, RESOURCE_TYPE)
         for key, value in self.spec.tag_pairs:
             self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
@@ -233,13 +245,9 @@ class SlurmCluster(ClusterBase):
             resource.node.add_dependency(self.scripts, self.scripts.bucket)
 
     def _warn(self, bindings: Bindings) -> None:
-        for problem in rules.validate(self.spec, bindings, self._surroundings()):
+        surroundings = surroundings_of(self.spec, self.network, self.file_systems)
+        for problem in rules.validate(self.spec, bindings, surroundings):
             Annotations.of(self).add_warning_v2(f"hyperpod-constructs:{problem.rule}", str(problem))
-
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
-            subnet_address_count=self.network.subnet_address_count, zone_was_chosen=self.network.zone_was_chosen
-        )
 
 
 def _check(
@@ -274,15 +282,9 @@ def _outlives(part: ClusterNetwork | iam.IRole | None, scope: Construct) -> bool
     return part.node.default_child is None or Stack.of(part) is not Stack.of(scope)
 
 
-def _network(scope: Construct, network: ClusterNetwork | None, vpc: ec2.IVpc | None) -> ClusterNetwork:
-    if network is not None:
-        return network
-    return ClusterNetwork.from_vpc(scope, "Network", vpc) if vpc is not None else ClusterNetwork(scope, "Network")
-
-
 def _file_systems(
-    scope: Construct, file_systems: Sequence[LustreFileSystem] | None, network: ClusterNetwork
-) -> tuple[LustreFileSystem, ...]:
+    scope: Construct, file_systems: Sequence[LustreFileSystem | OpenZfsFileSystem] | None, network: ClusterNetwork
+) -> tuple[LustreFileSystem | OpenZfsFileSystem, ...]:
     if file_systems is not None:
         return tuple(file_systems)
     return (LustreFileSystem(scope, "FileSystem", network=network),)

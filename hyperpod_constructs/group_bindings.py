@@ -8,7 +8,9 @@ from aws_cdk import aws_iam as iam
 from hyperpod_constructs.bindings import AccountingBindings, Bindings, FileSystemMount, GroupBindings
 from hyperpod_constructs.lustre import LustreFileSystem
 from hyperpod_constructs.network import ClusterNetwork
+from hyperpod_constructs.open_zfs import OpenZfsFileSystem
 from hyperpod_constructs.options import Accounting, AccountingKind, LifecycleStyle, Mount
+from hyperpod_constructs.placement import subnets_of
 from hyperpod_constructs.specs import ClusterSpec, Group
 
 
@@ -26,7 +28,7 @@ def bindings_of(
     spec: ClusterSpec,
     *,
     network: ClusterNetwork,
-    file_systems: Sequence[LustreFileSystem],
+    file_systems: Sequence[LustreFileSystem | OpenZfsFileSystem],
     roles: Mapping[str, iam.IRole],
     source_s3_uri: str | None,
 ) -> Bindings:
@@ -43,8 +45,9 @@ def bindings_of(
     def group_bindings(group: Group) -> GroupBindings:
         scripts = None if spec.style_of(group) is LifecycleStyle.IMAGE_ONLY else source_s3_uri
         chosen = file_systems if group.file_systems is None else group.file_systems
-        overridden = bool(group.subnets or group.security_groups)
-        subnets = group.subnets or network.subnets
+        own_subnets = subnets_of(group, network)
+        overridden = bool(own_subnets or group.security_groups)
+        subnets = own_subnets or network.subnets
         groups = group.security_groups or [network.security_group]
         return GroupBindings(
             execution_role_arn=roles[group.name].role_arn,

@@ -116,6 +116,7 @@ class ClusterNetwork(Construct):
         self.security_group: ec2.ISecurityGroup = self._create_node_group(security_group, reaches_out, ipv6)
         self._access = NetworkAccess(self, self.vpc, self.security_group)
         self._endpoints: dict[str, ec2.InterfaceVpcEndpoint] = {}
+        self.chooses_endpoints = self.is_isolated and interface_endpoints is None
         default = BASE_SERVICES if self.is_isolated else ()
         self.add_interface_endpoints(*(default if interface_endpoints is None else interface_endpoints))
 

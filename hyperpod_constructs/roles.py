@@ -3,61 +3,31 @@
 from collections.abc import Sequence
 
 import jsii
-from aws_cdk import Stack
+from aws_cdk import Aspects, CfnResource, IAspect, Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct
+from constructs import Construct, IConstruct
+
+from hyperpod_constructs.role_statements import vpc_statements
 
 MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
-
-# FACTS 1.3, custom VPC. These take no resource: EC2 describes everything or nothing.
-_DESCRIBE = (
-    "ec2:DescribeNetworkInterfaces",
-    "ec2:DescribeVpcs",
-    "ec2:DescribeDhcpOptions",
-    "ec2:DescribeSubnets",
-    "ec2:DescribeSecurityGroups",
-)
-_INTERFACES = (
-    "ec2:CreateNetworkInterface",
-    "ec2:CreateNetworkInterfacePermission",
-    "ec2:DeleteNetworkInterface",
-    "ec2:DeleteNetworkInterfacePermission",
-    # For automatic recovery, which moves a node's interfaces (FACTS 1.3).
-    "ec2:DetachNetworkInterface",
-)
-
-
-def vpc_statements(stack: Stack) -> list[iam.PolicyStatement]:
-    """What nodes need in a VPC of yours (FACTS 1.3), each as narrow as EC2 allows.
-
-    Args:
-        stack: gives partition, region and account.
-    """
-
-    def arns(*kinds: str) -> list[str]:
-        return [stack.format_arn(service="ec2", resource=kind, resource_name="*") for kind in kinds]
-
-    return [
-        iam.PolicyStatement(sid="DescribeNetwork", actions=list(_DESCRIBE), resources=["*"]),
-        iam.PolicyStatement(
-            sid="AttachToNetwork",
-            actions=list(_INTERFACES),
-            # The interfaces' instances live in an account of the service (FACTS 0): no instance ARN of ours.
-            resources=[*arns("network-interface", "subnet", "security-group", "vpc")],
-        ),
-        iam.PolicyStatement(sid="TagInterfaces", actions=["ec2:CreateTags"], resources=arns("network-interface")),
-    ]
 
 
 @jsii.implements(iam.IGrantable)
 class ExecutionRole(Construct):
     """The role that a cluster's nodes run with: the service's managed policy and what a VPC of yours needs.
 
+    What further features need is granted by the cluster, or by you: ``bucket.grant_read_write(role)`` for data,
+    ``role.allow(*container_image_statements(...))`` for images.
+
     Args:
         scope: parent construct.
         id: construct id.
         managed_policies: further managed policies; none by default.
-        permissions_boundary: boundary of the role; none by default.
+        permissions_boundary: boundary of the role; none by default. For every role of an app, CDK's own too, use
+            ``iam.PermissionsBoundary.of(app).apply(...)``.
+        path: IAM path of the role, such as ``/hyperpod/``; ``/`` by default. For every role use :class:`RolePath`.
+        only_for_this_account: whether the service may assume it for clusters of this account only. Off by default:
+            no sample of the service has the condition, so it is not known to be honoured (field report N-14).
 
     Attributes:
         role: the role, to which further grants can be made.
@@ -74,20 +44,83 @@ class ExecutionRole(Construct):
         *,
         managed_policies: Sequence[iam.IManagedPolicy] = (),
         permissions_boundary: iam.IManagedPolicy | None = None,
+        path: str | None = None,
+        only_for_this_account: bool = False,
     ) -> None:
         super().__init__(scope, id)
+        stack = Stack.of(self)
+        service: iam.IPrincipal = iam.ServicePrincipal("sagemaker.amazonaws.com")
+        if only_for_this_account:
+            service = iam.PrincipalWithConditions(
+                service,
+                {
+                    "StringEquals": {"aws:SourceAccount": stack.account},
+                    "ArnLike": {
+                        "aws:SourceArn": stack.format_arn(service="sagemaker", resource="cluster", resource_name="*")
+                    },
+                },
+            )
         self.role = iam.Role(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
+            assumed_by=service,
             description="Nodes of a SageMaker HyperPod cluster",
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(MANAGED_POLICY), *managed_policies],
             permissions_boundary=permissions_boundary,
+            path=path,
         )
-        for statement in vpc_statements(Stack.of(self)):
-            self.role.add_to_principal_policy(statement)
+        self.allow(*vpc_statements(stack))
 
     @property
     def grant_principal(self) -> iam.IPrincipal:
         """The role, as the receiver of grants."""
         return self.role.grant_principal
+
+    def allow(self, *statements: iam.PolicyStatement) -> None:
+        """Add statements, such as those of :mod:`hyperpod_constructs.role_statements`.
+
+        Args:
+            statements: to add.
+        """
+        for statement in statements:
+            self.role.add_to_principal_policy(statement)
+
+
+@jsii.implements(IAspect)
+class _SetPath:
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def visit(self, node: IConstruct) -> None:
+        # By type name: CDK's own helper roles are no CfnRole.
+        if isinstance(node, CfnResource) and node.cfn_resource_type in ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy"):
+            node.add_property_override("Path", self._path)
+
+
+class RolePath:
+    """Gives every role and managed policy under a scope an IAM path, the helper roles of the CDK included.
+
+    Example:
+        >>> from aws_cdk import App
+        >>> RolePath.of(App()).apply("/hyperpod/")
+    """
+
+    def __init__(self, scope: IConstruct) -> None:
+        self._scope = scope
+
+    @classmethod
+    def of(cls, scope: IConstruct) -> "RolePath":
+        """For a scope.
+
+        Args:
+            scope: app, stack or construct.
+        """
+        return cls(scope)
+
+    def apply(self, path: str) -> None:
+        """Set the path.
+
+        Args:
+            path: begins and ends with a slash.
+        """
+        Aspects.of(self._scope).add(_SetPath(path))
