@@ -23,11 +23,11 @@ def service_text(description: str, command: str, *, more: Sequence[str] = ()) ->
 
 
 def ensure_timer(context: Context, name: str, description: str, command: str, minutes: int) -> None:
-    """Have a command run every so many minutes."""
+    """Have a command run a minute after the timer's start and then every so many minutes."""
     unit = f"{PREFIX}-{name}"
     timer = (
-        f"[Unit]\nDescription={description}\n\n[Timer]\nOnActiveSec={minutes}min\nOnUnitActiveSec={minutes}min\n"
-        "AccuracySec=30s\n\n[Install]\nWantedBy=timers.target\n"
+        f"[Unit]\nDescription={description}\n\n[Timer]\nOnActiveSec=1min\nOnUnitActiveSec={minutes}min\n"
+        "AccuracySec=10s\n\n[Install]\nWantedBy=timers.target\n"
     )
     written = context.files.write(f"{UNIT_FOLDER}/{unit}.service", service_text(description, command))
     changed = context.files.write(f"{UNIT_FOLDER}/{unit}.timer", timer)

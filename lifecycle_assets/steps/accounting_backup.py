@@ -27,7 +27,8 @@ def _dump_at_shutdown(context: Context, command: str) -> None:
     unit = f"{PREFIX}-accounting-shutdown.service"
     text = (
         "[Unit]\nDescription=Dump Slurm's accounting database at shutdown\n"
-        f"After={database.UNIT}.service remote-fs.target\n\n"
+        # Ordered after these at boot, and so before them at shutdown.
+        f"After={database.UNIT}.service\nRequiresMountsFor={shared_root(context)}\n\n"
         "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n"
         f"ExecStop={command}\nTimeoutStopSec=120\n\n[Install]\nWantedBy=multi-user.target\n"
     )

@@ -21,7 +21,7 @@ def test_success_is_logged_to_stdout_and_the_provisioning_log(machine: Machine, 
     assert "controller of instance group controller-group, 10.77.0.10" in first
     assert "SUCCEEDED: 1 steps" in last
     assert machine.get("/var/log/provision/provisioning.log") == done.stdout
-    summary = json.loads(machine.get("/var/log/provision/lifecycle_summary.json"))
+    summary = json.loads(machine.get("/var/log/provision/lifecycle_rerun_summary.json"))
     assert (summary["succeeded"], summary["style"], summary["node_type"]) == (True, style, "controller")
     assert not list(assets.rglob("__pycache__"))
 
