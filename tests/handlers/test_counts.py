@@ -43,6 +43,8 @@ CASES = {
     "rolled_back_to_what_the_failed_update_overrode": Case(10, 4, 10, 8, "sent", rolling_back=True, remembered=8),
     "rolled_back_without_a_change_of_this_count": Case(10, 10, 10, 10, "nothing", rolling_back=True, remembered=8),
     "rolled_back_after_somebody_scaled_again": Case(10, 4, 12, 12, "note", rolling_back=True, remembered=8),
+    "rolled_back_removal_that_was_refused": Case(None, 5, 4, 4, "note", rolling_back=True),
+    "rolled_back_growth_after_somebody_scaled_down": Case(6, 4, 3, 3, "note", rolling_back=True),
     "rolled_back_to_a_larger_group": Case(2, 4, 2, 4, "sent", rolling_back=True),
 }
 

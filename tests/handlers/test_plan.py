@@ -297,11 +297,13 @@ def test_c14_an_unknown_group_is_left_alone_and_told() -> None:
     assert "left alone, not in the template: by-hand" in notes(decision)
 
 
-def test_a_group_that_is_being_deleted_is_no_target() -> None:
+@pytest.mark.parametrize("rolling_back", [False, True])
+def test_a_wanted_group_that_is_still_being_deleted_is_waited_for(rolling_back: bool) -> None:
     live = [described_group(group) for group in p5(4)]
     live[2]["Status"] = "Deleting"
-    text = refusals(plan(desired(p5(6)), desired(p5(4)), read_cluster({**described([]), "InstanceGroups": live})))
-    assert text == "p5: the group is being deleted; deploy again when it is gone"
+    picture = read_cluster({**described([]), "InstanceGroups": live})
+    decision = plan(desired(p5(6)), desired(p5(4)), picture, rolling_back=rolling_back)
+    assert decision == Wait(reason="p5: still being deleted, to be made again afterwards")
 
 
 # Rolling back

@@ -220,18 +220,19 @@ def test_remove_a_group_with_nodes_needs_the_explicit_word(world: World, stack: 
     assert "g6" not in world.counts(NAME)
 
 
-def test_remove_a_group_that_fails_elsewhere_brings_it_back(world: World, stack: StackReplay) -> None:
+@pytest.mark.parametrize("operators_count", [2, 5])
+def test_remove_a_group_that_fails_elsewhere_brings_it_back_as_large_as_it_was(
+    world: World, stack: StackReplay, operators_count: int
+) -> None:
     stack.deploy(props([*p5(4), compute("g6", 2)]))
     world.settle()
-    stack.after_poll = lambda _: None
-    old = stack.properties
-    stack.deploy(props(p5(4), AllowGroupDeletion=["g6"]))
+    if operators_count != 2:
+        world.scale(NAME, "g6", operators_count)
+        world.settle()
+    stack.deploy(props(p5(4), AllowGroupDeletion=["g6"]), fails_elsewhere=True)
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
     world.settle()
-    assert old is not None
-    back = stack.roll_back(old, stack.properties or {})
-    assert back.succeeded, back.reason
-    world.settle()
-    assert world.counts(NAME)["g6"] == (2, 2)
+    assert world.counts(NAME)["g6"] == (operators_count, operators_count)
 
 
 def test_rename_a_group(world: World, stack: StackReplay) -> None:

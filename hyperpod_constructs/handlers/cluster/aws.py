@@ -63,6 +63,9 @@ IAM_NOT_PROPAGATED = (
     "ensure that the role exists",
 )
 
+PATIENT_ROUNDS = 5
+PATIENT_PAUSE_SECONDS = 5.0
+
 MARGIN_SECONDS = 15
 """Time that a Lambda keeps for its answer when it decides whether it may sleep once more."""
 
@@ -128,6 +131,22 @@ class Aws:
         """Make one call that changes something, by the API's name of it."""
         self._sagemaker(operation, **request)
         log("called", operation=operation, request=request)
+
+    def patiently(self, look_up: Callable[[], T]) -> T:
+        """Look up what must be known before the answer, for about a minute when the service does not answer.
+
+        Raises:
+            UnclearError: there is still no answer, or no time left.
+        """
+        for _ in range(PATIENT_ROUNDS):
+            try:
+                return look_up()
+            except UnclearError as error:
+                if not self._may_sleep(PATIENT_PAUSE_SECONDS):
+                    raise
+                log("looking again", error=str(error), in_seconds=PATIENT_PAUSE_SECONDS)
+                self.sleep(PATIENT_PAUSE_SECONDS)
+        return look_up()
 
     def stack_status(self, stack_id: str) -> str:
         """The status of the stack; "" when it cannot be read, which counts as going forward."""

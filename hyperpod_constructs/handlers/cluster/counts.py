@@ -93,10 +93,13 @@ def _target(
         return count, "", ""
     if not situation.before_known or count == said_before:
         return live.target, "", f"{live.name}: the live count of {live.target} is kept; the template says {count}"
-    if situation.force or live.target == said_before or count > live.target:
+    if live.target == said_before:
         return count, "", ""
     if situation.rolling_back:
+        # Not what the failed update set: it never came so far, or somebody scaled since.
         return live.target, "", f"{live.name}: the live count of {live.target} is kept; the template says {count} again"
+    if situation.force or count > live.target:
+        return count, "", ""
     was = "not there" if said_before is None else str(said_before)
     return (
         live.target,

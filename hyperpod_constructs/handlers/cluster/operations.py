@@ -77,8 +77,7 @@ def _after_unclear_create(
 
 def _adopted(event: Event, desired: Properties, services: Services, started_at: float) -> Progress:
     try:
-        cluster = services.aws.describe(desired.name)
-        tags = services.aws.tags(cluster.arn) if cluster else {}
+        cluster, tags = services.aws.patiently(lambda: _with_tags(services.aws, desired.name))
     except UnclearError as error:
         # Unknown whose it is: the polls find out. An id without a cluster is harmless, a cluster without an id is not.
         log("owner not known yet", error=str(error))
@@ -91,6 +90,11 @@ def _adopted(event: Event, desired: Properties, services: Services, started_at: 
         raise ChangeRefusedError([f"the cluster {desired.name} is still being deleted; deploy again when it is gone"])
     log("cluster adopted", name=desired.name, arn=cluster.arn)
     return Progress(started_at=started_at, cluster_arn=cluster.arn, notes=_adoption_notes(desired, cluster))
+
+
+def _with_tags(aws: Aws, name: str) -> tuple[Cluster | None, dict[str, str]]:
+    cluster = aws.describe(name)
+    return cluster, aws.tags(cluster.arn) if cluster else {}
 
 
 def _adoption_notes(desired: Properties, cluster: Cluster) -> tuple[str, ...]:
@@ -178,7 +182,7 @@ def apply_plan(
     if isinstance(decision, Refusal):
         raise ChangeRefusedError(decision.problems)
     if isinstance(decision, Wait):
-        return Progress(cluster_arn=cluster.arn, pending=(PENDING_PLAN,), notes=(decision.reason,))
+        return Progress(cluster_arn=cluster.arn, pending=(PENDING_PLAN,))
     calls = decision.calls if isinstance(decision, Calls) else ()
     overridden = decision.overridden if isinstance(decision, Calls) and not rolling_back else {}
     memory = memory_call(cluster.arn, tags, overridden, event.request_id)

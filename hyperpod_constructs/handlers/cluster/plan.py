@@ -92,6 +92,11 @@ def plan(
         return Done(notes=(reason,)) if rolling_back else Refusal(problems=(reason,))
     if observed.status == "RollingBack":
         return Wait(reason=f"cluster {observed.name} is rolling back")
+    leaving = [
+        name for name in desired.groups if name in observed.groups and observed.groups[name].status == "Deleting"
+    ]
+    if leaving:
+        return Wait(reason=f"{listed(leaving)}: still being deleted, to be made again afterwards")
     return _Planner(desired, previous, observed, rolling_back, remembered or {}).decision()
 
 
@@ -150,10 +155,7 @@ class _Planner:
     def _plan_group(self, name: str, spec: Mapping[str, Any]) -> None:
         live = self.observed.groups.get(name)
         if live is None:
-            self.groups.append(spec)
-            return
-        if live.status == "Deleting":
-            self._tell_or_refuse(f"{name}: the group is being deleted; deploy again when it is gone")
+            self.groups.append(self._new_group(name, spec))
             return
         # A group that the template did not have before is another matter than a template that is not known.
         before = None if self.previous is None else self.previous.groups.get(name)
@@ -163,6 +165,14 @@ class _Planner:
         if differences or counts.changed:
             self._remember(before, live, counts)
             self.groups.append(full_spec(spec, before, live, counts, self.desired))
+
+    def _new_group(self, name: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As the template says; a rollback makes a removed group again as large as it was."""
+        if not (self.rolling_back and name in self.remembered):
+            return spec
+        count = self.remembered[name]
+        minimum = {"MinInstanceCount": min(spec["MinInstanceCount"], count)} if "MinInstanceCount" in spec else {}
+        return {**spec, "InstanceCount": count, **minimum}
 
     def _plan_counts(self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, live: Group) -> Counts:
         situation = Situation(
@@ -217,9 +227,6 @@ class _Planner:
         if text not in texts:
             texts.append(text)
 
-    def _tell_or_refuse(self, text: str) -> None:
-        (self.notes if self.rolling_back else self.problems).append(text)
-
     def _plan_removals(self) -> None:
         ours_before = set() if self.previous is None else set(self.previous.groups)
         unknown = []
@@ -229,11 +236,17 @@ class _Planner:
             if name not in ours_before or (self.rolling_back and name in self.remembered):
                 unknown.append(name)
             elif self.rolling_back or not live.has_nodes or name in self.desired.allow_group_deletion:
-                self.removed.append(name)
+                self._remove(name, live)
             else:
                 self.problems.append(_removal_refused(live))
         if unknown:
             self.notes.append(f"left alone, not in the template: {listed(unknown)}")
+
+    def _remove(self, name: str, live: Group) -> None:
+        self.removed.append(name)
+        said_before = self.previous.groups[name]["InstanceCount"] if self.previous else None
+        if live.target != said_before:
+            self.overridden[name] = live.target
 
     def _new_nodes_notes(self) -> Iterable[str]:
         for name, groups in self.new_nodes_only.items():

@@ -122,8 +122,7 @@ def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: floa
         # CloudFormation cancels an update without telling us; its calls must not come after those of the rollback.
         raise ClusterFailedError("the update was cancelled before the cluster accepted it")
     made = apply_plan(event, services, cluster.name, rolling_back=False)
-    notes = made.notes or event.progress.notes
-    return replace(event.progress, pending=made.pending, expected=made.expected, notes=notes)
+    return replace(made, started_at=event.progress.started_at)
 
 
 def _judged(event: Event, services: Services, cluster: Cluster, progress: Progress, elapsed: float) -> Outcome:
