@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .emulator import ACCOUNT
+from .failures import RehearsalError
 from .leftovers import Inventory, take_inventory
-from .stacks import StackEvent
+from .stacks import StackEvent, first_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .service_process import Service
 
+_POLL_SECONDS = 0.1
 _OWN_SERVICES = ("sagemaker", "fsx")
 
 
@@ -89,6 +92,26 @@ class Account:
             )
             for event in reversed(found)
         ]
+
+    def create_stack(self, name: str, template: str, parameters: Mapping[str, str], timeout_seconds: float) -> None:
+        """Create a stack and wait for it. Raises RehearsalError with the reason if it fails or takes too long."""
+        cloudformation = self.client("cloudformation")
+        cloudformation.create_stack(
+            StackName=name,
+            TemplateBody=template,
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+        )
+        deadline = time.monotonic() + timeout_seconds
+        status = "CREATE_IN_PROGRESS"
+        while status == "CREATE_IN_PROGRESS" and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+            status = cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
+        if status != "CREATE_COMPLETE":
+            failure = first_failure(self.stack_events(name))
+            raise RehearsalError(
+                f"the stack {name} ended as {status}: {failure.reason if failure else 'no reason given'}"
+            )
 
     def event_ids(self, stacks: Iterable[str]) -> frozenset[str]:
         """The ids of all events that these stacks have now."""

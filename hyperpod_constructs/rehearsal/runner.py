@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import runs
+from .cdk_cli import require_app
 from .environment import default_root
 from .failures import RehearsalError
 from .progress import Progress, Silent
 from .session import DEFAULT_APP, DEFAULT_REGION, Rehearsal
+from pathlib import Path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 SERVICE_LOG_GROUPS = "log group /aws/sagemaker/Clusters/"
 EVENTS_SHOWN = 10
@@ -54,6 +55,7 @@ def rehearse(story: Story, progress: Progress | None = None) -> list[str]:
     Raises RehearsalError with complete text; everything that was started has ended then.
     """
     tell = progress or Silent()
+    require_app(story.app, (story.folder or Path.cwd()).absolute())
     rehearsal = Rehearsal(
         root=story.root,
         folder=story.folder,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from . import runs
 from .account import Account
 from .cdk_cli import CdkCli, CdkRun, app_failure, require_app
-from .emulator import ACCOUNT, Emulator, start_emulator
+from .emulator import Emulator, start_emulator
 from .environment import Environment, default_root, prepare
 from .failures import RehearsalError
 from .processes import LOOPBACK, free_port, require_free_port
@@ -35,7 +35,8 @@ DEFAULT_CONTEXT = {
     # The app of this repository then deletes the file system with its stack.
     "removal": "destroy",
 }
-BOOTSTRAP_TIMEOUT_SECONDS = 120.0
+BOOTSTRAP_STACK = "CDKToolkit"
+BOOTSTRAP_TIMEOUT_SECONDS = 60.0
 SYNTH_TIMEOUT_SECONDS = 240.0
 DEPLOY_TIMEOUT_SECONDS = 900.0
 _LOOK_SECONDS = 1.0
@@ -154,12 +155,18 @@ class Rehearsal:
         runs.remember(self.run_folder, [self.emulator.process.guard_pid, self.service.process.guard_pid])
 
     def _bootstrap(self) -> None:
-        self.progress.step("cdk bootstrap")
-        run = self._cli.run(
-            "bootstrap", ["bootstrap", f"aws://{ACCOUNT}/{self.region}"], timeout_seconds=BOOTSTRAP_TIMEOUT_SECONDS
+        """What ``cdk bootstrap`` does, with its own template, parameters and stack name."""
+        self.progress.step("bootstrapping the account for the CDK")
+        self.account.create_stack(
+            BOOTSTRAP_STACK,
+            self.environment.bootstrap_template.read_text(),
+            {
+                "CloudFormationExecutionPolicies": "arn:aws:iam::aws:policy/AdministratorAccess",
+                "FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY",
+                "PublicAccessBlockConfiguration": "true",
+            },
+            BOOTSTRAP_TIMEOUT_SECONDS,
         )
-        if run.code:
-            raise RehearsalError(f"cdk bootstrap failed: {app_failure(run.output, 6)} (log: {run.log})")
         self.before: Inventory = self.account.inventory()
 
     def synth(self, app: str = DEFAULT_APP, context: Mapping[str, str] | None = None) -> list[SynthesizedStack]:
