@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     from hyperpod_constructs.specs import LoginGroup as LoginGroup
 
 _NAMES = {
-    "role_statements": "container_image_statements remote_write_statements secret_statements volume_key_statements vpc_statements",
+    "role_statements": "container_image_statements remote_write_statements secret_statements volume_key_statements "
+    "vpc_statements",
     "addresses": "addresses_needed",
     "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
     "open_zfs": "OpenZfsFileSystem",
