@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from .cluster_rules import (
 from .errors import conflict, in_use
 from .events import EventLog
 from .paging import page
+from .plain import copied
 from .state import CONTROLLER, LOGIN, Cluster, ClusterStatus, Group, GroupStatus
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ DEFAULT_IMAGE = "ami-0c0ffee0c0ffee000"
 
 def create_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
     """CreateCluster: accepted at once, provisioned later."""
-    request = copy.deepcopy(dict(parameters))
+    request = copied(dict(parameters))
     if ctx.assumptions.continuous_by_default:
         request.setdefault("NodeProvisioningMode", "Continuous")
     refuse(creation_problems(request))

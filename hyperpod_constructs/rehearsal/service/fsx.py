@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import string
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +15,7 @@ from .fsx_rules import association_problems, growth_problems, lustre_problems, o
 from .identifiers import Identifiers
 from .model import FSX
 from .paging import page
+from .plain import copied
 from .validation import request_problems
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 Record = dict[str, Any]
 
+_SHOWN_AS_SENT = ("FileSystemType", "StorageCapacity", "SubnetIds", "KmsKeyId", "Tags", "NetworkType")
 _CREATED_AS = {"LUSTRE": "LustreConfiguration", "OPENZFS": "OpenZFSConfiguration"}
 
 
@@ -83,10 +84,10 @@ class FsxService:
             ServiceError: The answer is an error.
             CallerCrash: An injected fault: the caller dies here.
         """
-        request = copy.deepcopy(dict(parameters or {}))
+        request = copied(dict(parameters or {}))
         with self._lock:
             try:
-                answer = copy.deepcopy(self._answer(operation, request))
+                answer = copied(self._answer(operation, request))
             except (ServiceError, CallerCrash) as error:
                 code = error.code if isinstance(error, ServiceError) else "crash"
                 self.calls.append(Call(self.clock.now(), operation, request, code))
@@ -122,9 +123,8 @@ class FsxService:
             raise bad_request(f"The rehearsal has file systems of type LUSTRE and OPENZFS only, got {kind}")
         _refuse(lustre_problems(request) if kind == "LUSTRE" else open_zfs_problems(request))
         identifier = f"fs-{self._identifiers.hexadecimal(17)}"
-        copied = ("FileSystemType", "StorageCapacity", "SubnetIds", "KmsKeyId", "Tags", "NetworkType")
         record: Record = {
-            **{name: copy.deepcopy(request[name]) for name in copied if name in request},
+            **{name: copied(request[name]) for name in _SHOWN_AS_SENT if name in request},
             "OwnerId": self._account,
             "CreationTime": self.clock.now(),
             "FileSystemId": identifier,
@@ -142,7 +142,7 @@ class FsxService:
 
     def _lustre(self, request: Parameters) -> Record:
         """The mount name is `fsx` on SCRATCH_1, eight letters and digits else; the version's default (FACTS 4.1)."""
-        lustre = copy.deepcopy(dict(request.get("LustreConfiguration", {})))
+        lustre = copied(dict(request.get("LustreConfiguration", {})))
         lustre.setdefault("DeploymentType", "SCRATCH_1")
         letters = self._identifiers.random.choices(string.ascii_lowercase + string.digits, k=8)
         lustre["MountName"] = "fsx" if lustre["DeploymentType"] == "SCRATCH_1" else "".join(letters)
@@ -158,7 +158,7 @@ class FsxService:
         return {"LustreConfiguration": lustre, "FileSystemTypeVersion": version}
 
     def _open_zfs(self, request: Parameters) -> Record:
-        zfs = copy.deepcopy(dict(request["OpenZFSConfiguration"]))
+        zfs = copied(dict(request["OpenZFSConfiguration"]))
         zfs.pop("RootVolumeConfiguration", None)
         zfs["RootVolumeId"] = f"fsvol-{self._identifiers.hexadecimal(17)}"
         return {"OpenZFSConfiguration": zfs}
@@ -216,7 +216,7 @@ class FsxService:
             "FileSystemPath": "/",
             "ImportedFileChunkSize": 1024,
             "BatchImportMetaDataOnCreate": False,
-            **{name: copy.deepcopy(value) for name, value in request.items() if name != "ClientRequestToken"},
+            **{name: copied(value) for name, value in request.items() if name != "ClientRequestToken"},
             "AssociationId": identifier,
             "ResourceARN": f"arn:aws:fsx:{self._region}:{self._account}:association/"
             f"{file_system['FileSystemId']}/{identifier}",

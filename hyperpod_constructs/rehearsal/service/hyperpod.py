@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from .launcher import Launcher, SimulatedLauncher, TimedLauncher, needs_polling
 from .logs import LogSink, MemoryLogSink
 from .model import SAGEMAKER
 from .operations import OPERATIONS, is_mutating
+from .plain import copied
 from .settings import Assumptions, Quotas, Timings
 from .state import IN_USE, NodeState
 from .validation import check_request
@@ -110,7 +110,7 @@ class HyperPodService:
             ServiceError: The answer is an error.
             CallerCrash: An injected fault: the caller dies here.
         """
-        request = copy.deepcopy(dict(parameters or {}))
+        request = copied(dict(parameters or {}))
         with self._lock:
             try:
                 answer = self._answer(operation, request)
@@ -121,7 +121,7 @@ class HyperPodService:
                 self.calls.append(Call(self.clock.now(), operation, request, "crash"))
                 raise
             self.calls.append(Call(self.clock.now(), operation, request, None))
-            return copy.deepcopy(answer)
+            return copied(answer)
 
     def _answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         act = OPERATIONS.get(operation)

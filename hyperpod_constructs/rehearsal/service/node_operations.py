@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from .cluster_operations import DEFAULT_IMAGE
 from .cluster_rules import check_quotas
 from .errors import conflict, not_found, validation_error
 from .paging import page
+from .plain import copied
 from .state import CONTROLLER, STARTING, Cluster, ClusterStatus, Group, GroupStatus, Node, NodeState
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def batch_add_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, A
     cluster = ctx.find_cluster(parameters["ClusterName"])
     if not cluster.continuous:
         raise validation_error("BatchAddClusterNodes is only supported with NodeProvisioningMode Continuous")
-    wanted = copy.deepcopy(list(parameters["NodesToAdd"]))
+    wanted = copied(list(parameters["NodesToAdd"]))
     total = sum(item["IncrementTargetCountBy"] for item in wanted)
     if total > MOST_NODES_ADDED:
         raise validation_error(f"At most {MOST_NODES_ADDED} nodes can be added in one request, got {total}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,7 @@ def try_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None
     node.instance_id = ctx.identifiers.instance_id()
     node.address = node.address or ctx.addresses.take()
     node.launched_at = ctx.at
-    node.specification = copy.deepcopy(group.specification)
+    node.specification = group.specification
     node.image_release, node.image_id = group.desired_release, group.desired_image_id
     set_state(ctx, node, NodeState.LAUNCHING)
     prepare_launch(ctx, cluster, group, node)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from .cluster_rules import (
 )
 from .errors import conflict, validation_error
 from .group_rules import group_problems
+from .plain import copied
 from .state import CONTROLLER, Cluster, ClusterStatus, Group, GroupStatus
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Parameters = Mapping[str, Any]
 def update_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
     """UpdateCluster: the groups named are changed or added, the others stay as they are."""
     cluster = ctx.find_cluster(parameters["ClusterName"])
-    specifications = copy.deepcopy(list(parameters.get("InstanceGroups", ())))
+    specifications = copied(list(parameters.get("InstanceGroups", ())))
     deleted = list(parameters.get("InstanceGroupsToDelete", ()))
     _check_free(cluster, parameters, specifications, deleted)
     refuse(_update_problems(cluster, parameters, specifications, deleted))
@@ -151,7 +151,7 @@ def _orchestrator_problems(cluster: Cluster, parameters: Parameters) -> list[str
 
 def _remember(cluster: Cluster) -> None:
     if not cluster.continuous:
-        cluster.before_update = [(copy.deepcopy(g.specification), g.target, g.minimum) for g in cluster.groups]
+        cluster.before_update = [(copied(g.specification), g.target, g.minimum) for g in cluster.groups]
         cluster.status, cluster.rejected = ClusterStatus.UPDATING, None
 
 
@@ -173,7 +173,7 @@ def _apply(ctx: Context, cluster: Cluster, specification: dict[str, Any]) -> Non
 def _apply_cluster_fields(ctx: Context, cluster: Cluster, parameters: Parameters) -> None:
     for name in ("NodeRecovery", "TieredStorageConfig"):
         if name in parameters:
-            cluster.request[name] = copy.deepcopy(parameters[name])
+            cluster.request[name] = copied(parameters[name])
     if parameters.get("Orchestrator", cluster.request.get("Orchestrator")) != cluster.request.get("Orchestrator"):
         _apply_accounting(ctx, cluster, parameters["Orchestrator"])
 
@@ -183,6 +183,6 @@ def _apply_accounting(ctx: Context, cluster: Cluster, orchestrator: Mapping[str,
     failure, ctx.failures.accounting = ctx.failures.accounting, None
     announcements.accounting(ctx, cluster, failure)
     if failure is None or failure[0] == "RevertFailed":
-        cluster.request["Orchestrator"] = copy.deepcopy(dict(orchestrator))
+        cluster.request["Orchestrator"] = copied(dict(orchestrator))
     if failure:
         cluster.failure_message = failure[1]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from .clock import epoch_seconds
 from .launcher import ClusterView, NodeKinds, NodeView
+from .plain import copied
 from .state import COMPUTE, CONTROLLER, IN_USE, LOGIN, Cluster, Group, Node
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _SHOWN_AS_SENT = (
     "SlurmConfig",
     "NetworkInterface",
 )
+_OF_THE_NODE = ("LifeCycleConfig", "OverrideVpcConfig", "ThreadsPerCore", "InstanceStorageConfigs", "NetworkInterface")
 _CLUSTER_FIELDS = (
     "VpcConfig",
     "Orchestrator",
@@ -46,7 +47,7 @@ def cluster_details(ctx: Context, cluster: Cluster) -> dict[str, Any]:
     }
     if cluster.failure_message:
         shown["FailureMessage"] = cluster.failure_message
-    shown.update({name: copy.deepcopy(cluster.request[name]) for name in _CLUSTER_FIELDS if name in cluster.request})
+    shown.update({name: copied(cluster.request[name]) for name in _CLUSTER_FIELDS if name in cluster.request})
     if ctx.assumptions.echo_defaults:
         shown.setdefault("NodeRecovery", "Automatic")
         _fill_accounting(cluster, shown)
@@ -69,7 +70,7 @@ def group_details(ctx: Context, group: Group) -> dict[str, Any]:
         "CurrentCount": group.current_count,
         "TargetCount": group.target,
         "MinCount": group.minimum,
-        **{name: copy.deepcopy(specification[name]) for name in _SHOWN_AS_SENT if name in specification},
+        **{name: copied(specification[name]) for name in _SHOWN_AS_SENT if name in specification},
         "CurrentImageId": group.image_id,
         "DesiredImageId": group.desired_image_id,
         "CurrentImageReleaseVersion": group.image_release,
@@ -108,7 +109,7 @@ def fill_group_defaults(shown: dict[str, Any]) -> None:
 
 
 def _auto_patch(config: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: copy.deepcopy(value) for name, value in config.items() if name != "PatchSchedule"}
+    shown = {name: copied(value) for name, value in config.items() if name != "PatchSchedule"}
     if "PatchSchedule" in config:
         schedule = {name: epoch_seconds(value) for name, value in config["PatchSchedule"].items()}
         shown["CurrentPatchSchedule"] = shown["DesiredPatchSchedule"] = schedule
@@ -168,14 +169,7 @@ def node_details(ctx: Context, group: Group, node: Node) -> dict[str, Any]:
         "CapacityType": "Spot" if "Spot" in group.specification.get("CapacityRequirements", {}) else "OnDemand",
     }
     if node.instance_id:
-        copied = (
-            "LifeCycleConfig",
-            "OverrideVpcConfig",
-            "ThreadsPerCore",
-            "InstanceStorageConfigs",
-            "NetworkInterface",
-        )
-        shown.update({name: copy.deepcopy(node.specification[name]) for name in copied if name in node.specification})
+        shown.update({name: copied(node.specification[name]) for name in _OF_THE_NODE if name in node.specification})
         if ctx.assumptions.echo_defaults:
             fill_group_defaults(shown)
         shown |= {
