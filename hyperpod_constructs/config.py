@@ -24,7 +24,7 @@ from hyperpod_constructs.options import Accounting, Mount
 from hyperpod_constructs.rules import Surroundings, check, is_inside, place
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.rules.shape import RULE as KIND_RULE
-from hyperpod_constructs.rules.shape import hints_of
+from hyperpod_constructs.rules.shape import hints_of, placeholder
 from hyperpod_constructs.specs import ClusterSpec
 
 KEY_RULE = "unknown-key"
@@ -130,7 +130,7 @@ class _Reader:
             elif required:
                 if name not in mapping:
                     self.problems.append(Problem(path=where, message=_missing(hints[name]), rule=MISSING_RULE))
-                arguments[name] = _sound(hints[name])
+                arguments[name] = placeholder(hints[name])
         return cls(**arguments)
 
     def _field(self, name: str, hint: Any, value: Any, path: str) -> Any:
@@ -150,7 +150,7 @@ class _Reader:
         choice = next((one for one in choices if one is not type(None)), hint)
         if _is_list(choice):
             inner = get_args(choice)[0]
-            return self._each(value, path, lambda item, where: self._value(inner, item, where))
+            return self._each(value, path, lambda item, where: self._value(inner, item, where), inner)
         if isinstance(choice, type) and issubclass(choice, Enum):
             return self._member(choice, value, path)
         if is_dataclass(choice) and isinstance(choice, type):
@@ -160,10 +160,13 @@ class _Reader:
         # Text, numbers and mappings of text: the rules on kinds of values look at them.
         return value
 
-    def _each(self, value: Any, path: str, read: Callable[[Any, str], Any]) -> Any:
+    def _each(self, value: Any, path: str, read: Callable[[Any, str], Any], hint: Any = None) -> Any:
         if not isinstance(value, (list, tuple)):
             return self._wrong(path, value, "a list")
         found = [read(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        if is_dataclass(hint):
+            # Something stands in the place of what could not be read, so that what follows keeps its index.
+            found = [placeholder(hint) if item is MISSING else item for item in found]
         return tuple(item for item in found if item is not MISSING)
 
     def _member(self, cls: type[Enum], value: Any, path: str) -> Any:
@@ -243,13 +246,3 @@ def _missing(hint: Any) -> str:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return f"missing, allowed: {', '.join(str(member.value) for member in hint)}"
     return "missing"
-
-
-def _sound(hint: Any) -> Any:
-    """A value for a required field whose problem is told already."""
-    if is_dataclass(hint) and isinstance(hint, type):
-        needed = [item for item in fields(hint) if item.default is MISSING and item.default_factory is MISSING]
-        return hint(**{item.name: _sound(hints_of(hint)[item.name]) for item in needed})
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return next(iter(hint))
-    return {str: "", int: 1}.get(hint)

@@ -125,7 +125,6 @@ class LustreConfig(_Arguments):
         backup_retention_days: 0 to 90.
         backup_start_time: ``HH:MM`` in UTC.
         maintenance_start_time: ``d:HH:MM`` in UTC, 1 is Monday.
-        root_squash: ``UID:GID`` that root of a node becomes.
         removal_policy: what becomes of it when it leaves the stack.
     """
 
@@ -149,7 +148,6 @@ class LustreConfig(_Arguments):
     backup_retention_days: int | None = None
     backup_start_time: str | None = None
     maintenance_start_time: str | None = None
-    root_squash: str | None = None
     removal_policy: RemovalPolicyName | None = None
 
 

@@ -31,7 +31,7 @@ from hyperpod_constructs.lustre_options import (
 )
 from hyperpod_constructs.options import AccountingKind, LifecycleStyle, Mount
 from hyperpod_constructs.rules.rule import Finding, bad_name, repeated, shown
-from hyperpod_constructs.rules.shape import repaired_record
+from hyperpod_constructs.rules.shape import repaired, repaired_record
 from hyperpod_constructs.specs import Group
 
 RULE = "cluster-file"
@@ -45,8 +45,8 @@ def unknown(what: str) -> str:
 
 
 def repaired_parts(config: ClusterConfig) -> tuple[ClusterConfig, list[Problem]]:
-    """The file with every value of the wrong kind in its own parts replaced, and what was wrong."""
-    problems: list[Problem] = []
+    """The file with every value of the wrong kind replaced, and what was wrong."""
+    spec, problems = repaired(config.spec)
     network = repaired_record(config.network, "network", problems) if config.network is not None else None
     systems = config.file_systems
     if systems is not None:
@@ -57,7 +57,7 @@ def repaired_parts(config: ClusterConfig) -> tuple[ClusterConfig, list[Problem]]
             message = f"got {shown(value)} ({type(value).__name__}), allowed: text"
             problems.append(Problem(path=name, message=message, rule=RULE))
             texts[name] = ""
-    return replace(config, network=network, file_systems=systems, **texts), problems
+    return replace(config, spec=spec, network=network, file_systems=systems, **texts), problems
 
 
 def file_problems(config: ClusterConfig) -> list[Problem]:
@@ -185,11 +185,12 @@ def config_bindings(config: ClusterConfig) -> Bindings:
         config: a cluster file whose references lead somewhere.
     """
     network = config.network or NetworkConfig()
+    group = _sound(network.security_group_id or "", _SECURITY_GROUP, "security group id")
     accounting = config.spec.accounting
     external = accounting is not None and accounting.kind is AccountingKind.EXTERNAL
     return Bindings(
-        subnet_ids=tuple(network.subnet_ids) or (unknown("subnet id"),),
-        security_group_ids=(network.security_group_id or unknown("security group id"),),
+        subnet_ids=_all_sound(network.subnet_ids, _SUBNET, "subnet id"),
+        security_group_ids=(group,),
         groups={group.name: _group(config, group) for group in config.spec.groups},
         accounting=AccountingBindings(endpoint=accounting.endpoint, secret_arn=accounting.secret, port=accounting.port)
         if accounting is not None and external
@@ -207,18 +208,27 @@ def _group(config: ClusterConfig, group: Group) -> GroupBindings:
         if name in by_name:
             chosen.append((by_name[name], item.path if isinstance(item, Mount) else None))
     images_only = config.spec.style_of(group) is LifecycleStyle.IMAGE_ONLY
-    role = group.execution_role.value if isinstance(group.execution_role, Reference) else config.execution_role
+    role = _sound(config.execution_role, limits.ROLE_ARN, "execution role ARN")
     overridden = bool(group.subnets or group.security_groups)
+    subnets = [one.value for one in group.subnets]
+    security_groups = [one.value for one in group.security_groups]
     return GroupBindings(
-        execution_role_arn=role or unknown("execution role ARN"),
+        execution_role_arn=group.execution_role.value if isinstance(group.execution_role, Reference) else role,
         source_s3_uri=None if images_only else f"s3://{config.scripts_bucket or unknown('bucket')}/{unknown('hash')}",
         mounts=tuple(_mount(system, path) for system, path in chosen),
         volume_kms_key_id=group.volume_kms_key.value if isinstance(group.volume_kms_key, Reference) else None,
-        subnet_ids=(tuple(one.value for one in group.subnets) or (unknown("subnet id"),)) if overridden else (),
-        security_group_ids=(tuple(one.value for one in group.security_groups) or (unknown("security group id"),))
-        if overridden
-        else (),
+        subnet_ids=_all_sound(subnets, _SUBNET, "subnet id") if overridden else (),
+        security_group_ids=_all_sound(security_groups, _SECURITY_GROUP, "security group id") if overridden else (),
     )
+
+
+def _sound(value: str, allowed: limits.Name, what: str) -> str:
+    """The value, or what stands for it if it is not given, or is wrong, which is told at its own place."""
+    return value if allowed.accepts(value) else unknown(what)
+
+
+def _all_sound(values: Sequence[str], allowed: limits.Name, what: str) -> tuple[str, ...]:
+    return tuple(_sound(value, allowed, what) for value in values) or (unknown(what),)
 
 
 def _mount(system: FileSystemConfig, path: str | None) -> FileSystemMount:

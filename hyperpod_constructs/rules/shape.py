@@ -35,7 +35,7 @@ def repaired(spec: ClusterSpec) -> tuple[ClusterSpec, list[Problem]]:
     problems: list[Problem] = []
     if not isinstance(spec, ClusterSpec):
         problems.append(_wrong_kind(spec, ClusterSpec, ""))
-        return _placeholder(ClusterSpec), problems
+        return placeholder(ClusterSpec), problems
     return _record(spec, "", problems), problems
 
 
@@ -109,6 +109,8 @@ def _items(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
         found = _checked(element, hint, f"{path}[{index}]", problems)
         if found is MISSING:
             problems.append(_wrong_kind(element, hint, f"{path}[{index}]"))
+            # Something stands in its place, so that what follows keeps its index; a member would count as a second one.
+            kept += [] if _is_enum(hint) else [placeholder(hint)]
         else:
             kept.append(found)
     return value if _same(kept, value) else tuple(kept)
@@ -147,15 +149,19 @@ def _default(item: "Field[Any]", hint: Any) -> Any:
         return item.default
     if item.default_factory is not MISSING:
         return item.default_factory()
-    return _placeholder(hint)
+    return placeholder(hint)
 
 
-def _placeholder(hint: Any) -> Any:
+def _is_enum(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Enum)
+
+
+def placeholder(hint: Any) -> Any:
     """A sound value for a required field; its own path is reported, so nothing more is said about it."""
     if is_dataclass(hint) and isinstance(hint, type):
         required = [item for item in fields(hint) if item.default is MISSING and item.default_factory is MISSING]
-        return hint(**{item.name: _placeholder(hints_of(hint)[item.name]) for item in required})
-    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(**{item.name: placeholder(hints_of(hint)[item.name]) for item in required})
+    if _is_enum(hint):
         return next(iter(hint))
     return {str: "", int: 1, bool: False}.get(hint)
 

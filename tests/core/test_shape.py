@@ -121,3 +121,8 @@ def test_specifications_are_compared_hashed_and_printed_by_their_values() -> Non
     assert hash(one) == hash(other)
     assert "my-training-cluster" in repr(one)
     assert a_cluster(node_recovery=NodeRecovery.NONE) != a_cluster()
+
+
+def test_what_follows_a_value_of_the_wrong_kind_keeps_its_index() -> None:
+    errors, _ = check(a_cluster(compute=["p5", a_compute_group(instance_count=-1)]))
+    assert [problem.path for problem in errors] == ["compute[0]", "compute[1].instance_count"]
