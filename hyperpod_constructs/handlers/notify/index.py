@@ -18,14 +18,11 @@ from .aws import Aws
 from .cost import estimate
 from .log import count, log
 from .message import Message, guard_message, notice_message
-from .notice import Kind, Notice, read_notice, with_details
+from .notice import FAILING_METRIC, Kind, Notice, read_notice, with_details
 from .streak import Failure, Limits, Quiet, Streak, failed_again, forgotten, repeated
 
 T = TypeVar("T")
 Answer = dict[str, Any]
-
-FAILING_METRIC = "FailingGroups"
-"""Counted for every failure while a group is over the guard's threshold, so that its alarm stays on."""
 
 
 def tell(event: Mapping[str, Any], context: Any = None, aws: Aws | None = None, now: float | None = None) -> Answer:

@@ -16,6 +16,10 @@ _SLURM_REASONS = {
 }
 
 
+FAILING_METRIC = "FailingGroups"
+"""Counted for every failure while a group is over the guard's threshold, so that its alarm stays on."""
+
+
 class Kind(StrEnum):
     """What an event is about; also the names of the metrics."""
 
