@@ -261,14 +261,17 @@ def _require_space(root: Path) -> None:
         )
 
 
+_WAVES = {"node": 0, "bootstrap": 2}
+
+
 def _build_all(root: Path, parts: list[_Part], tell: Tell) -> None:
     """All parts at once, but npm after Node, if that is to be fetched, and the CDK's template after the CDK."""
     building = root / "building"
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir()
     tell("installing " + ", ".join(part.title for part in parts) + " (the first time only)")
-    for names in (("node",), ("emulator", "lambda-sdk", "tools"), ("bootstrap",)):
-        _build_wave(root, building, [part for part in parts if part.name in names], tell)
+    for wave in range(3):
+        _build_wave(root, building, [part for part in parts if _WAVES.get(part.name, 1) == wave], tell)
     shutil.rmtree(building, ignore_errors=True)
 
 

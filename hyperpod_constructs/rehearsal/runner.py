@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import runs
@@ -12,7 +13,6 @@ from .environment import default_root
 from .failures import RehearsalError
 from .progress import Progress, Silent
 from .session import DEFAULT_APP, DEFAULT_REGION, Rehearsal
-from pathlib import Path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The command from a shell: what it says when something is wrong, how it is interrupted, what it leaves running (nothing)."""
+"""The command from a shell: what it says when something is wrong, and that nothing runs after it, however it ends."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_a_port_in_use_is_one_sentence_at_once(folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, _, error = run(folder, f"--port={port}")
+        code, _, error = run(folder, f"--port={port}", f"--app={assembly(folder, {})}")
     assert code == 1
     assert error.startswith(f"hyperpod-slurm: port {port} on 127.0.0.1 cannot be used (Address already in use): ")
     assert error.count("\n") == 1
@@ -155,12 +155,11 @@ def test_a_capacity_that_is_none_is_the_services_sentence(folder: Path) -> None:
 
 
 def test_what_an_app_says_when_it_fails_is_shown_without_its_trace(folder: Path) -> None:
-    (folder / "app.py").write_text(
-        "def check():\n    raise ValueError('cluster \"a\": 2 problems\\n  compute[0].name: first\\n  compute[1].name: second')\ncheck()\n"
-    )
+    text = 'cluster "a": 2 problems\n  compute[0].name: first\n  compute[1].name: second'
+    (folder / "app.py").write_text(f"def check():\n    raise ValueError({text!r})\ncheck()\n")
     code, _, error = run(folder)
     assert code == 1
-    assert 'ValueError: cluster "a": 2 problems\n  compute[0].name: first\n  compute[1].name: second\n' in error
+    assert f"ValueError: {text}\n" in error
     assert "line 2" not in error
 
 

@@ -81,7 +81,7 @@ def stack(rehearsal: Rehearsal) -> Iterator[Stack]:
     made = Stack(rehearsal, f"test-{uuid.uuid4().hex[:8]}")
     yield made
     if made.events and made.events[-1].status != "DELETE_COMPLETE":
-        made.delete()
+        assert made.delete() == "DELETE_COMPLETE"
 
 
 def rule(direction: str, group: str, other: str) -> dict[str, Any]:
@@ -120,6 +120,7 @@ def test_a_group_that_another_groups_rule_names_is_not_deleted(stack: Stack) -> 
     failed = [event for event in stack.events if event.status == "DELETE_FAILED"]
     assert [event.logical_id for event in failed] == ["Two"]
     assert f"rules of {one} name it" in failed[0].reason
+    ec2.revoke_security_group_ingress(GroupId=one, IpPermissions=permission)
 
 
 def test_a_nat_gateway_has_its_address_and_both_go(stack: Stack) -> None:

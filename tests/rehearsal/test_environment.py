@@ -100,7 +100,7 @@ def test_pip_that_finds_no_package_is_one_sentence_with_the_log(
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     only(monkeypatch, "lambda-sdk")
     with pytest.raises(
-        RehearsalError, match="SDK failed: the package registry does not have a pinned version.*set-up-lambda-sdk"
+        RehearsalError, match=r"SDK failed: the package registry does not have a pinned version.*set-up-lambda-sdk"
     ):
         prepare(tmp_path)
 
