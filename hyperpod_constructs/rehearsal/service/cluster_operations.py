@@ -27,31 +27,31 @@ Parameters = Mapping[str, Any]
 DEFAULT_IMAGE = "ami-0c0ffee0c0ffee000"
 
 
-def create_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def create_cluster(context: Context, parameters: Parameters) -> dict[str, Any]:
     """CreateCluster: accepted at once, provisioned later."""
     request = copied(dict(parameters))
-    if ctx.assumptions.continuous_by_default:
+    if context.assumptions.continuous_by_default:
         request.setdefault("NodeProvisioningMode", "Continuous")
     refuse(creation_problems(request))
-    if request["ClusterName"] in ctx.clusters:
+    if request["ClusterName"] in context.clusters:
         raise in_use(f"Cluster {request['ClusterName']} already exists")
     specifications = request.pop("InstanceGroups", [])
-    check_quotas(ctx, None, {g["InstanceGroupName"]: (type_of(g), g["InstanceCount"]) for g in specifications})
+    check_quotas(context, None, {g["InstanceGroupName"]: (type_of(g), g["InstanceCount"]) for g in specifications})
     tags = {tag["Key"]: tag["Value"] for tag in request.pop("Tags", [])}
     cluster = Cluster(
         name=request["ClusterName"],
-        arn=f"arn:aws:sagemaker:{ctx.region}:{ctx.account}:cluster/{ctx.identifiers.cluster_id()}",
-        created_at=ctx.at,
+        arn=f"arn:aws:sagemaker:{context.region}:{context.account}:cluster/{context.identifiers.cluster_id()}",
+        created_at=context.at,
         request=request,
         tags=tags,
-        events=EventLog(ctx.identifiers),
+        events=EventLog(context.identifiers),
     )
-    cluster.groups = [new_group(ctx, cluster, specification) for specification in specifications]
-    ctx.clusters[cluster.name] = cluster
-    announcements.cluster_operation(ctx, cluster, "creation", "started")
-    look_for_legacy_file(ctx, cluster, specifications)
+    cluster.groups = [new_group(context, cluster, specification) for specification in specifications]
+    context.clusters[cluster.name] = cluster
+    announcements.cluster_operation(context, cluster, "creation", "started")
+    look_for_legacy_file(context, cluster, specifications)
     for group in cluster.groups:
-        begin_group(ctx, cluster, group)
+        begin_group(context, cluster, group)
     return {"ClusterArn": cluster.arn}
 
 
@@ -59,10 +59,12 @@ def type_of(specification: Mapping[str, Any]) -> str:
     return str(specification.get("InstanceType") or specification["InstanceRequirements"]["InstanceTypes"][0])
 
 
-def new_group(ctx: Context, cluster: Cluster, specification: dict[str, Any]) -> Group:
+def new_group(context: Context, cluster: Cluster, specification: dict[str, Any]) -> Group:
     """A group with its image: what it pins, else that of the oldest group, else the latest (FACTS 10)."""
     oldest = next(iter(cluster.groups), None)
-    release = specification.get("ImageReleaseVersion") or (oldest.image_release if oldest else ctx.latest_image_release)
+    release = specification.get("ImageReleaseVersion") or (
+        oldest.image_release if oldest else context.latest_image_release
+    )
     image_id = specification.get("ImageId") or (oldest.image_id if oldest else DEFAULT_IMAGE)
     image_id = DEFAULT_IMAGE if image_id == "default" else image_id
     return Group(
@@ -84,38 +86,38 @@ def _minimum_at_creation(cluster: Cluster, specification: Mapping[str, Any]) -> 
     return int(specification.get("MinInstanceCount", min(default, specification["InstanceCount"])))
 
 
-def begin_group(ctx: Context, cluster: Cluster, group: Group) -> None:
-    group.operation_id = ctx.identifiers.unique()
+def begin_group(context: Context, cluster: Cluster, group: Group) -> None:
+    group.operation_id = context.identifiers.unique()
     group.scaling = True
-    announcements.group_operation(ctx, cluster, group, "creation", "started")
-    groups.start_minimum_clock(ctx, group)
+    announcements.group_operation(context, cluster, group, "creation", "started")
+    groups.start_minimum_clock(context, group)
 
 
-def look_for_legacy_file(ctx: Context, cluster: Cluster, specifications: list[dict[str, Any]]) -> bool:
+def look_for_legacy_file(context: Context, cluster: Cluster, specifications: list[dict[str, Any]]) -> bool:
     """A request with API-driven configuration and the legacy file is accepted, then fails and rolls back."""
     if cluster.slurm is None or not any("SlurmConfig" in specification for specification in specifications):
         return False
-    found = legacy_file_in(ctx, specifications)
+    found = legacy_file_in(context, specifications)
     for group in cluster.groups_of(CONTROLLER):
-        announcements.provisioning_parameters(ctx, cluster, group, found)
+        announcements.provisioning_parameters(context, cluster, group, found)
     if found:
         cluster.rejected = LEGACY_FILE_FOUND
-        cluster.due = ctx.at + ctx.timings.rollback_seconds
+        cluster.due = context.at + context.timings.rollback_seconds
     return found
 
 
-def describe_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def describe_cluster(context: Context, parameters: Parameters) -> dict[str, Any]:
     """DescribeCluster."""
-    return views.cluster_details(ctx, ctx.find_cluster(parameters["ClusterName"]))
+    return views.cluster_details(context, context.find_cluster(parameters["ClusterName"]))
 
 
-def list_clusters(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def list_clusters(context: Context, parameters: Parameters) -> dict[str, Any]:
     """ListClusters: filtered, sorted by creation time unless by name, oldest first."""
     after, before = parameters.get("CreationTimeAfter"), parameters.get("CreationTimeBefore")
     plan = parameters.get("TrainingPlanArn")
     found = [
         cluster
-        for cluster in ctx.clusters.values()
+        for cluster in context.clusters.values()
         if parameters.get("NameContains", "") in cluster.name
         and (after is None or cluster.created_at > epoch_seconds(after))
         and (before is None or cluster.created_at < epoch_seconds(before))
@@ -145,19 +147,19 @@ def _summary(cluster: Cluster) -> dict[str, Any]:
     return shown
 
 
-def delete_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def delete_cluster(context: Context, parameters: Parameters) -> dict[str, Any]:
     """DeleteCluster: everything is taken down; the log group stays (FACTS 8)."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     busy = {ClusterStatus.DELETING, ClusterStatus.SYSTEM_UPDATING, ClusterStatus.ROLLING_BACK, ClusterStatus.UPDATING}
-    if ctx.assumptions.delete_conflicts_while_creating or not cluster.continuous:
+    if context.assumptions.delete_conflicts_while_creating or not cluster.continuous:
         busy.add(ClusterStatus.CREATING)
     if cluster.status in busy:
         raise conflict(f"Cluster {cluster.name} is in status {cluster.status} and cannot be deleted")
     cluster.status, cluster.due, cluster.rejected = ClusterStatus.DELETING, None, None
-    announcements.cluster_operation(ctx, cluster, "deletion", "started")
+    announcements.cluster_operation(context, cluster, "deletion", "started")
     for group in cluster.groups:
         group.status = GroupStatus.DELETING
         for node in list(group.nodes):
-            nodes.leave(ctx, cluster, group, node)
-    ctx.changes += 1
+            nodes.leave(context, cluster, group, node)
+    context.changes += 1
     return {"ClusterArn": cluster.arn}

@@ -140,13 +140,13 @@ def _keys(specification: Specification) -> dict[bool, str | None]:
     return {root: key for root, key in keys.items() if key}
 
 
-def legacy_file_in(ctx: Context, specifications: Iterable[Specification]) -> bool:
+def legacy_file_in(context: Context, specifications: Iterable[Specification]) -> bool:
     """Whether the legacy file lies under the scripts of any group (FACTS 5.1, field report V-03)."""
     uris = {group.get("LifeCycleConfig", {}).get("SourceS3Uri") for group in specifications} - {None}
-    return any(key.rpartition("/")[2] == LEGACY_FILE for uri in sorted(uris) for key in ctx.object_lister(str(uri)))
+    return any(key.rpartition("/")[2] == LEGACY_FILE for uri in sorted(uris) for key in context.object_lister(str(uri)))
 
 
-def check_quotas(ctx: Context, cluster: Cluster | None, targets: Mapping[str, tuple[str, int]]) -> None:
+def check_quotas(context: Context, cluster: Cluster | None, targets: Mapping[str, tuple[str, int]]) -> None:
     """The account's quotas hold for what is asked for (FACTS 10).
 
     Args:
@@ -157,20 +157,23 @@ def check_quotas(ctx: Context, cluster: Cluster | None, targets: Mapping[str, tu
         ServiceError: `ResourceLimitExceeded`.
     """
     others = Counter[str]()
-    for other in ctx.clusters.values():
+    for other in context.clusters.values():
         if other is not cluster:
             for group in other.groups:
                 others[group.instance_type] += group.target
     wanted = Counter[str]()
     for instance_type, count in targets.values():
         wanted[instance_type] += count
-    for instance_type, limit in ctx.quotas.instances_of_type.items():
+    for instance_type, limit in context.quotas.instances_of_type.items():
         _check(f"{instance_type} for cluster usage", limit, others[instance_type], wanted[instance_type])
-    if ctx.quotas.instances_per_cluster is not None:
-        _check("Maximum number of instances per cluster", ctx.quotas.instances_per_cluster, 0, wanted.total())
-    if ctx.quotas.instances_in_total is not None:
+    if context.quotas.instances_per_cluster is not None:
+        _check("Maximum number of instances per cluster", context.quotas.instances_per_cluster, 0, wanted.total())
+    if context.quotas.instances_in_total is not None:
         _check(
-            "Total number of instances across clusters", ctx.quotas.instances_in_total, others.total(), wanted.total()
+            "Total number of instances across clusters",
+            context.quotas.instances_in_total,
+            others.total(),
+            wanted.total(),
         )
 
 

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 
 
-def _continuous(ctx: Context, name: str) -> Cluster:
-    cluster = ctx.find_cluster(name)
+def _continuous(context: Context, name: str) -> Cluster:
+    cluster = context.find_cluster(name)
     if not cluster.continuous:
         raise validation_error("Cluster events are only supported when the NodeProvisioningMode is set to Continuous")
     return cluster
 
 
-def list_cluster_events(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def list_cluster_events(context: Context, parameters: Parameters) -> dict[str, Any]:
     """ListClusterEvents, newest first by default."""
-    cluster = _continuous(ctx, parameters["ClusterName"])
+    cluster = _continuous(context, parameters["ClusterName"])
     found = cluster.events.select(parameters)
     return page([events.summary(event, cluster.arn, cluster.name) for event in found], parameters, "Events")
 
 
-def describe_cluster_event(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def describe_cluster_event(context: Context, parameters: Parameters) -> dict[str, Any]:
     """DescribeClusterEvent: the only place where a failure's text can be read (field report C-05)."""
-    cluster = _continuous(ctx, parameters["ClusterName"])
+    cluster = _continuous(context, parameters["ClusterName"])
     event = cluster.events.find(parameters["EventId"])
     if event is None:
         raise not_found(f"Event {parameters['EventId']} not found in cluster {cluster.name}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _BLOCKED = frozenset({GroupStatus.CREATING, GroupStatus.UPDATING})
 
 
-def set_counts(ctx: Context, cluster: Cluster, group: Group, target: int, minimum: int) -> None:
+def set_counts(context: Context, cluster: Cluster, group: Group, target: int, minimum: int) -> None:
     """Record a new size; the change itself happens later.
 
     A raised minimum makes the group Updating until it is met, and each change of the minimum restarts its clock.
@@ -21,38 +21,38 @@ def set_counts(ctx: Context, cluster: Cluster, group: Group, target: int, minimu
     minimum_changed, target_changed = minimum != group.minimum, target != group.target
     group.target, group.minimum = target, minimum
     if target_changed:
-        group.operation_id = ctx.identifiers.unique()
+        group.operation_id = context.identifiers.unique()
         group.scaling = True
-        announcements.group_operation(ctx, cluster, group, "scaling", "started")
+        announcements.group_operation(context, cluster, group, "scaling", "started")
     if group.status in _BLOCKED:
         if minimum_changed:
-            start_minimum_clock(ctx, group)
+            start_minimum_clock(context, group)
     elif minimum_changed and group.ready_count < minimum:
         group.status = GroupStatus.UPDATING
-        start_minimum_clock(ctx, group)
+        start_minimum_clock(context, group)
     else:
         group.last_in_service = (minimum, target)
-    ctx.changes += 1
+    context.changes += 1
 
 
-def start_minimum_clock(ctx: Context, group: Group) -> None:
+def start_minimum_clock(context: Context, group: Group) -> None:
     """From now the minimum must be met within three hours."""
-    group.minimum_deadline = ctx.at + ctx.timings.minimum_timeout_seconds
+    group.minimum_deadline = context.at + context.timings.minimum_timeout_seconds
 
 
-def reconcile(ctx: Context, cluster: Cluster, group: Group) -> None:
+def reconcile(context: Context, cluster: Cluster, group: Group) -> None:
     """Ask for missing nodes, take surplus ones out."""
     staying = group.staying
     if len(staying) < group.target:
-        nodes.request(ctx, group, group.target - len(staying))
+        nodes.request(context, group, group.target - len(staying))
     surplus = len(staying) - group.target
     if surplus > 0:
-        _remove(ctx, cluster, group, _random_victims(ctx, staying)[:surplus])
+        _remove(context, cluster, group, _random_victims(context, staying)[:surplus])
 
 
-def _random_victims(ctx: Context, staying: list[Node]) -> list[Node]:
+def _random_victims(context: Context, staying: list[Node]) -> list[Node]:
     """Nodes without an instance first, then in random order: the service picks victims at random (FACTS 5.3)."""
-    shuffled = ctx.identifiers.random.sample(staying, len(staying))
+    shuffled = context.identifiers.random.sample(staying, len(staying))
     return sorted(shuffled, key=lambda node: node.instance_id is not None)
 
 
@@ -61,15 +61,15 @@ def _rollback_victims(staying: list[Node]) -> list[Node]:
     return sorted(staying, key=lambda node: (node.state is NodeState.READY, -(node.launched_at or node.requested_at)))
 
 
-def _remove(ctx: Context, cluster: Cluster, group: Group, victims: list[Node]) -> None:
+def _remove(context: Context, cluster: Cluster, group: Group, victims: list[Node]) -> None:
     lost = sum(node.state is NodeState.READY for node in victims)
     for node in victims:
-        nodes.leave(ctx, cluster, group, node)
+        nodes.leave(context, cluster, group, node)
     if lost:
-        announcements.lost_nodes(ctx, cluster, group, lost)
+        announcements.lost_nodes(context, cluster, group, lost)
 
 
-def settle(ctx: Context, cluster: Cluster, group: Group, provisioning: bool) -> None:
+def settle(context: Context, cluster: Cluster, group: Group, provisioning: bool) -> None:
     """Bring the group's status in line with its nodes.
 
     Args:
@@ -77,50 +77,50 @@ def settle(ctx: Context, cluster: Cluster, group: Group, provisioning: bool) -> 
     """
     if group.status in _BLOCKED:
         if provisioning and group.ready_count >= group.minimum:
-            _enter_service(ctx, cluster, group)
-        elif group.minimum_deadline is not None and group.minimum_deadline <= ctx.at:
-            roll_back(ctx, cluster, group)
+            _enter_service(context, cluster, group)
+        elif group.minimum_deadline is not None and group.minimum_deadline <= context.at:
+            roll_back(context, cluster, group)
     elif group.status in (GroupStatus.IN_SERVICE, GroupStatus.DEGRADED):
-        _settle_degraded(ctx, group)
+        _settle_degraded(context, group)
     if group.scaling and group.current_count == group.target == len(group.nodes):
         group.scaling = False
-        announcements.group_operation(ctx, cluster, group, "scaling", "completed")
+        announcements.group_operation(context, cluster, group, "scaling", "completed")
 
 
-def _enter_service(ctx: Context, cluster: Cluster, group: Group) -> None:
+def _enter_service(context: Context, cluster: Cluster, group: Group) -> None:
     if not group.ever_in_service:
-        announcements.group_operation(ctx, cluster, group, "creation", "completed")
+        announcements.group_operation(context, cluster, group, "creation", "completed")
     group.status, group.ever_in_service, group.minimum_deadline = GroupStatus.IN_SERVICE, True, None
     group.last_in_service = (group.minimum, group.target)
     if group.minimum:
-        announcements.minimum_reached(ctx, cluster, group)
-    ctx.changes += 1
+        announcements.minimum_reached(context, cluster, group)
+    context.changes += 1
 
 
-def roll_back(ctx: Context, cluster: Cluster, group: Group) -> None:
+def roll_back(context: Context, cluster: Cluster, group: Group) -> None:
     """The minimum was not met in time: back to the last numbers in service, 0 and 0 for a new group, at once."""
     wanted = group.minimum
     group.minimum, group.target = group.last_in_service if group.ever_in_service else (0, 0)
     group.status, group.ever_in_service, group.minimum_deadline = GroupStatus.IN_SERVICE, True, None
-    announcements.rollback_initiated(ctx, cluster, group, wanted)
+    announcements.rollback_initiated(context, cluster, group, wanted)
     surplus = len(group.staying) - group.target
-    _remove(ctx, cluster, group, _rollback_victims(group.staying)[: max(surplus, 0)])
-    ctx.changes += 1
+    _remove(context, cluster, group, _rollback_victims(group.staying)[: max(surplus, 0)])
+    context.changes += 1
 
 
-def _settle_degraded(ctx: Context, group: Group) -> None:
+def _settle_degraded(context: Context, group: Group) -> None:
     """Degraded while an unhealthy node is left as it is (botocore's model, status of a group)."""
     left_unhealthy = any(node.state is NodeState.UNHEALTHY and node.due is None for node in group.nodes)
     status = GroupStatus.DEGRADED if left_unhealthy else GroupStatus.IN_SERVICE
     if status is not group.status:
         group.status = status
-        ctx.changes += 1
+        context.changes += 1
 
 
-def begin_deletion(ctx: Context, cluster: Cluster, group: Group) -> None:
+def begin_deletion(context: Context, cluster: Cluster, group: Group) -> None:
     """Take a group and all its nodes out."""
     group.status, group.target, group.minimum = GroupStatus.DELETING, 0, 0
-    announcements.group_operation(ctx, cluster, group, "deletion", "started")
+    announcements.group_operation(context, cluster, group, "deletion", "started")
     for node in list(group.nodes):
-        nodes.leave(ctx, cluster, group, node)
-    ctx.changes += 1
+        nodes.leave(context, cluster, group, node)
+    context.changes += 1

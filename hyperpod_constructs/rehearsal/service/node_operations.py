@@ -22,9 +22,9 @@ MOST_NODES_ADDED = 50
 MOST_NODES_DELETED = 50
 
 
-def list_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def list_cluster_nodes(context: Context, parameters: Parameters) -> dict[str, Any]:
     """ListClusterNodes: nodes with an instance, or all of them when logical ids are asked for."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     logical_ids = bool(parameters.get("IncludeNodeLogicalIds"))
     after, before = parameters.get("CreationTimeAfter"), parameters.get("CreationTimeBefore")
     found = [
@@ -40,7 +40,7 @@ def list_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
         key=lambda pair: (pair[0].name, pair[1].number) if by_name else (_made_at(pair[1]),),
         reverse=parameters.get("SortOrder") == "Descending",
     )
-    summaries = [views.node_summary(ctx, group, node, logical_ids) for group, node in found]
+    summaries = [views.node_summary(context, group, node, logical_ids) for group, node in found]
     return page(summaries, parameters, "ClusterNodeSummaries")
 
 
@@ -48,25 +48,25 @@ def _made_at(node: Node) -> float:
     return node.requested_at if node.launched_at is None else node.launched_at
 
 
-def describe_cluster_node(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def describe_cluster_node(context: Context, parameters: Parameters) -> dict[str, Any]:
     """DescribeClusterNode, by instance id or logical id."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     identifier = parameters.get("NodeId") or parameters.get("NodeLogicalId")
     if not identifier:
         raise validation_error("One of NodeId and NodeLogicalId must be given")
     found = _find(cluster, identifier)
     if found is None:
         raise not_found(f"Instance {identifier} not found in cluster {cluster.name}")
-    return {"NodeDetails": views.node_details(ctx, *found)}
+    return {"NodeDetails": views.node_details(context, *found)}
 
 
 def _find(cluster: Cluster, identifier: str) -> tuple[Group, Node] | None:
     return next((pair for pair in cluster.members() if identifier in (pair[1].instance_id, pair[1].logical_id)), None)
 
 
-def batch_add_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def batch_add_cluster_nodes(context: Context, parameters: Parameters) -> dict[str, Any]:
     """BatchAddClusterNodes: raises the targets of groups and names the new nodes (FACTS 5.4)."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     if not cluster.continuous:
         raise validation_error("BatchAddClusterNodes is only supported with NodeProvisioningMode Continuous")
     wanted = copied(list(parameters["NodesToAdd"]))
@@ -74,11 +74,13 @@ def batch_add_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, A
     if total > MOST_NODES_ADDED:
         raise validation_error(f"At most {MOST_NODES_ADDED} nodes can be added in one request, got {total}")
     token = parameters.get("ClientToken")
-    known = _known_token(ctx, cluster, token, wanted)
+    known = _known_token(context, cluster, token, wanted)
     if known is not None:
         return {"Successful": known, "Failed": []}
     problems = [_addition_problem(cluster, item) for item in wanted]
-    _check_addition_quotas(ctx, cluster, [item for item, problem in zip(wanted, problems, strict=True) if not problem])
+    _check_addition_quotas(
+        context, cluster, [item for item, problem in zip(wanted, problems, strict=True) if not problem]
+    )
     added: list[tuple[str, str]] = []
     failed: list[dict[str, Any]] = []
     for item, problem in zip(wanted, problems, strict=True):
@@ -86,16 +88,16 @@ def batch_add_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, A
         if problem or group is None:
             failed.append(_addition_failed(item, str(problem)))
         else:
-            added += _add(ctx, cluster, group, item["IncrementTargetCountBy"])
+            added += _add(context, cluster, group, item["IncrementTargetCountBy"])
     if token:
-        cluster.client_tokens[token] = (ctx.at, wanted, added)
+        cluster.client_tokens[token] = (context.at, wanted, added)
     return {"Successful": [_addition(cluster, name, logical_id) for name, logical_id in added], "Failed": failed}
 
 
-def _known_token(ctx: Context, cluster: Cluster, token: str | None, wanted: Any) -> list[dict[str, Any]] | None:
+def _known_token(context: Context, cluster: Cluster, token: str | None, wanted: Any) -> list[dict[str, Any]] | None:
     """The same token and the same request within eight hours: the same nodes, with their latest status."""
     made_at, request, added = cluster.client_tokens.get(token or "", (0.0, None, []))
-    if request is None or ctx.at - made_at > ctx.timings.client_token_seconds:
+    if request is None or context.at - made_at > context.timings.client_token_seconds:
         return None
     if request != wanted:
         raise validation_error(f"ClientToken {token} was used with other parameters")
@@ -114,12 +116,12 @@ def _addition_problem(cluster: Cluster, item: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _check_addition_quotas(ctx: Context, cluster: Cluster, items: list[Any]) -> None:
+def _check_addition_quotas(context: Context, cluster: Cluster, items: list[Any]) -> None:
     targets = {group.name: (group.instance_type, group.target) for group in cluster.groups}
     for item in items:
         instance_type, target = targets[item["InstanceGroupName"]]
         targets[item["InstanceGroupName"]] = (instance_type, target + item["IncrementTargetCountBy"])
-    check_quotas(ctx, cluster, targets)
+    check_quotas(context, cluster, targets)
 
 
 def _addition_failed(item: Mapping[str, Any], code: str) -> dict[str, Any]:
@@ -132,9 +134,9 @@ def _addition_failed(item: Mapping[str, Any], code: str) -> dict[str, Any]:
     }
 
 
-def _add(ctx: Context, cluster: Cluster, group: Group, count: int) -> list[tuple[str, str]]:
-    groups.set_counts(ctx, cluster, group, group.target + count, group.minimum)
-    return [(group.name, node.logical_id) for node in nodes.request(ctx, group, count)]
+def _add(context: Context, cluster: Cluster, group: Group, count: int) -> list[tuple[str, str]]:
+    groups.set_counts(context, cluster, group, group.target + count, group.minimum)
+    return [(group.name, node.logical_id) for node in nodes.request(context, group, count)]
 
 
 def _addition(cluster: Cluster, group_name: str, logical_id: str) -> dict[str, Any]:
@@ -143,9 +145,9 @@ def _addition(cluster: Cluster, group_name: str, logical_id: str) -> dict[str, A
     return {"NodeLogicalId": logical_id, "InstanceGroupName": group_name, "Status": status}
 
 
-def batch_delete_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def batch_delete_cluster_nodes(context: Context, parameters: Parameters) -> dict[str, Any]:
     """BatchDeleteClusterNodes: these very nodes go, and the targets with them (FACTS 5.3, 5.4)."""
-    cluster, identifiers = _batch(ctx, parameters, MOST_NODES_DELETED)
+    cluster, identifiers = _batch(context, parameters, MOST_NODES_DELETED)
 
     def delete(group: Group, node: Node) -> str | None:
         if group.node_type == CONTROLLER:
@@ -154,44 +156,44 @@ def batch_delete_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str
             return "InvalidNodeStatus"
         was_ready = node.state is NodeState.READY
         target = group.target - 1
-        groups.set_counts(ctx, cluster, group, target, min(group.minimum, target))
-        nodes.leave(ctx, cluster, group, node)
+        groups.set_counts(context, cluster, group, target, min(group.minimum, target))
+        nodes.leave(context, cluster, group, node)
         if was_ready:
-            announcements.lost_nodes(ctx, cluster, group, 1)
+            announcements.lost_nodes(context, cluster, group, 1)
         return None
 
     failures = {identifier: _each(cluster, identifier, "NodeIdNotFound", delete) for identifier in identifiers}
     return _batch_answer(parameters, failures, "Code")
 
 
-def batch_replace_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def batch_replace_cluster_nodes(context: Context, parameters: Parameters) -> dict[str, Any]:
     """BatchReplaceClusterNodes: new instances for these nodes, which keep their logical ids (FACTS 5.4)."""
-    cluster, identifiers = _batch(ctx, parameters, 25)
+    cluster, identifiers = _batch(context, parameters, 25)
 
     def replace(group: Group, node: Node) -> str | None:
         if group.node_type == CONTROLLER or node.replacing:
             return "InstanceIdInUse"
         if not _can_be_serviced(cluster, group, node):
             return "InvalidInstanceStatus"
-        nodes.replace(ctx, cluster, group, node)
+        nodes.replace(context, cluster, group, node)
         return None
 
     failures = {identifier: _each(cluster, identifier, "InstanceIdNotFound", replace) for identifier in identifiers}
     return _batch_answer(parameters, failures, "ErrorCode")
 
 
-def batch_reboot_cluster_nodes(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def batch_reboot_cluster_nodes(context: Context, parameters: Parameters) -> dict[str, Any]:
     """BatchRebootClusterNodes; no lifecycle script runs (FACTS 5.7)."""
-    cluster, identifiers = _batch(ctx, parameters, 25)
+    cluster, identifiers = _batch(context, parameters, 25)
 
     def reboot(group: Group, node: Node) -> str | None:
         if node.replacing:
             return "InstanceIdInUse"
         if node.state is not NodeState.READY or not _can_be_serviced(cluster, group, node):
             return "InvalidInstanceStatus"
-        announcements.instance_rebooting(ctx, cluster, group, node)
-        ctx.launcher.reboot(str(node.instance_id))
-        nodes.set_state(ctx, node, NodeState.REBOOTING)
+        announcements.instance_rebooting(context, cluster, group, node)
+        context.launcher.reboot(str(node.instance_id))
+        nodes.set_state(context, node, NodeState.REBOOTING)
         return None
 
     failures = {identifier: _each(cluster, identifier, "InstanceIdNotFound", reboot) for identifier in identifiers}
@@ -204,8 +206,8 @@ def _can_be_serviced(cluster: Cluster, group: Group, node: Node) -> bool:
     return cluster.status is ClusterStatus.IN_SERVICE and settled and node.state not in changing
 
 
-def _batch(ctx: Context, parameters: Parameters, most: int) -> tuple[Cluster, list[str]]:
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+def _batch(context: Context, parameters: Parameters, most: int) -> tuple[Cluster, list[str]]:
+    cluster = context.find_cluster(parameters["ClusterName"])
     logical = list(parameters.get("NodeLogicalIds", ()))
     identifiers = list(dict.fromkeys([*parameters.get("NodeIds", ()), *logical]))
     if not identifiers:
@@ -240,9 +242,9 @@ def _failed(member: str, identifier: str, code: str, failures: Mapping[str, str 
     return {member: identifier, code: reason, "Message": f"{identifier}: {reason}"}
 
 
-def update_cluster_software(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def update_cluster_software(context: Context, parameters: Parameters) -> dict[str, Any]:
     """UpdateClusterSoftware: groups that have the release already are left alone (FACTS 5.4)."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     named = {item["InstanceGroupName"]: item for item in parameters.get("InstanceGroups", ())}
     unknown = [name for name in named if cluster.group(name) is None]
     if unknown:
@@ -252,11 +254,11 @@ def update_cluster_software(ctx: Context, parameters: Parameters) -> dict[str, A
     chosen = [group for group in cluster.groups if not named or group.name in named]
     _check_updatable(cluster, chosen)
     for group in chosen:
-        release = named.get(group.name, {}).get("ImageReleaseVersion", ctx.latest_image_release)
+        release = named.get(group.name, {}).get("ImageReleaseVersion", context.latest_image_release)
         image_id = parameters.get("ImageId", group.image_id)
         image_id = DEFAULT_IMAGE if image_id == "default" else image_id
         if (release, image_id) != (group.image_release, group.image_id):
-            software.start(ctx, cluster, group, release, image_id)
+            software.start(context, cluster, group, release, image_id)
             cluster.status = ClusterStatus.SYSTEM_UPDATING
     return {"ClusterArn": cluster.arn}
 

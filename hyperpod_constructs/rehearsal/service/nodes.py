@@ -21,54 +21,54 @@ def capacity_message(instance_type: str) -> str:
     return f"We currently do not have sufficient capacity to launch new {instance_type} instances. Please try again."
 
 
-def request(ctx: Context, group: Group, count: int) -> list[Node]:
+def request(context: Context, group: Group, count: int) -> list[Node]:
     """Add nodes to a group; they wait for their launch."""
     made = [
         Node(
-            logical_id=ctx.identifiers.unique(),
+            logical_id=context.identifiers.unique(),
             number=number,
-            requested_at=ctx.at,
-            due=ctx.at,
+            requested_at=context.at,
+            due=context.at,
             operation_id=group.operation_id,
         )
         for number in group.free_numbers(count)
     ]
     group.nodes.extend(made)
-    ctx.changes += len(made)
+    context.changes += len(made)
     return made
 
 
-def set_state(ctx: Context, node: Node, state: NodeState, due: float | None = None) -> None:
+def set_state(context: Context, node: Node, state: NodeState, due: float | None = None) -> None:
     """Move a node on."""
     node.state, node.due = state, due
-    ctx.changes += 1
+    context.changes += 1
 
 
-def try_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def try_launch(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Get an instance for a waiting node, if there is one."""
     keys = (group.instance_type, group.name)
-    exhausted = [key for key in keys if not ctx.capacity.left(key, ctx.held, ctx.at)]
+    exhausted = [key for key in keys if not context.capacity.left(key, context.held, context.at)]
     if exhausted:
-        _no_capacity(ctx, cluster, group, node)
+        _no_capacity(context, cluster, group, node)
         return
-    failure = ctx.failures.next_launch_failure(group.name)
+    failure = context.failures.next_launch_failure(group.name)
     if failure:
-        launch_failed(ctx, cluster, group, node, failure.message)
+        launch_failed(context, cluster, group, node, failure.message)
         return
-    node.instance_id = ctx.identifiers.instance_id()
-    node.address = node.address or ctx.addresses.take()
-    node.launched_at = ctx.at
+    node.instance_id = context.identifiers.instance_id()
+    node.address = node.address or context.addresses.take()
+    node.launched_at = context.at
     node.specification = group.specification
     node.image_release, node.image_id = group.desired_release, group.desired_image_id
-    set_state(ctx, node, NodeState.LAUNCHING)
-    prepare_launch(ctx, cluster, group, node)
+    set_state(context, node, NodeState.LAUNCHING)
+    prepare_launch(context, cluster, group, node)
 
 
-def prepare_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def prepare_launch(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Have the launcher make a node, once the platform's view of the cluster holds it."""
     node.script_begun, node.log_seen = False, ()
     slurm = node.specification.get("SlurmConfig", {})
-    ctx.launches.append(
+    context.launches.append(
         NodeRequest(
             cluster_name=cluster.name,
             cluster_arn=cluster.arn,
@@ -82,61 +82,61 @@ def prepare_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> 
             private_ip=str(node.address),
             specification=node.specification,
             partitions=tuple(slurm.get("PartitionNames", ())),
-            failure=ctx.failures.next_lifecycle_failure(group.name),
+            failure=context.failures.next_lifecycle_failure(group.name),
         )
     )
 
 
-def launch_prepared(ctx: Context, cluster: Cluster) -> None:
+def launch_prepared(context: Context, cluster: Cluster) -> None:
     """Hand the prepared nodes of a cluster to the launcher; an exception of it is a failed launch."""
-    prepared = {launch.instance_id: launch for launch in ctx.launches}
-    ctx.launches.clear()
+    prepared = {launch.instance_id: launch for launch in context.launches}
+    context.launches.clear()
     for group, node in cluster.members():
         launch = prepared.get(node.instance_id or "")
         if launch is None or node.state not in (NodeState.LAUNCHING, NodeState.UPDATING):
             continue
         try:
-            ctx.launcher.launch(launch)
+            context.launcher.launch(launch)
         except Exception as error:  # whatever a launcher meets, the service goes on
             _LOG.warning("launch of %s failed", launch.instance_name, exc_info=True)
-            launch_failed(ctx, cluster, group, node, f"{LAUNCH_FAILURE} ({error})")
+            launch_failed(context, cluster, group, node, f"{LAUNCH_FAILURE} ({error})")
             continue
         if node.state is NodeState.LAUNCHING:
-            _announce_launch(ctx, cluster, group, node)
+            _announce_launch(context, cluster, group, node)
 
 
-def _announce_launch(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
-    announcements.instance_launched(ctx, cluster, group, node)
+def _announce_launch(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
+    announcements.instance_launched(context, cluster, group, node)
     if node.replacing:
-        announcements.instance_replacing(ctx, cluster, group, node)
-    kind = ctx.launcher.kind(str(node.instance_id)) if isinstance(ctx.launcher, NodeKinds) else None
+        announcements.instance_replacing(context, cluster, group, node)
+    kind = context.launcher.kind(str(node.instance_id)) if isinstance(context.launcher, NodeKinds) else None
     if kind:
-        announcements.instance_kind(ctx, cluster, group, node, kind)
+        announcements.instance_kind(context, cluster, group, node, kind)
 
 
-def _no_capacity(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def _no_capacity(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     message = capacity_message(group.instance_type)
-    announcements.instance_failed(ctx, cluster, group, node, message)
-    _retry(ctx, node, message)
-    fail_if_final(ctx, cluster, group, message)
+    announcements.instance_failed(context, cluster, group, node, message)
+    _retry(context, node, message)
+    fail_if_final(context, cluster, group, message)
 
 
-def launch_failed(ctx: Context, cluster: Cluster, group: Group, node: Node, message: str) -> None:
+def launch_failed(context: Context, cluster: Cluster, group: Group, node: Node, message: str) -> None:
     """An instance did not come up for a passing reason: tried again, for a controller too (FACTS 5.5)."""
-    announcements.instance_failed(ctx, cluster, group, node, message)
+    announcements.instance_failed(context, cluster, group, node, message)
     if node.instance_id:
-        ctx.launcher.terminate(node.instance_id)
+        context.launcher.terminate(node.instance_id)
         node.instance_id = None
-    _retry(ctx, node, message)
+    _retry(context, node, message)
 
 
-def _retry(ctx: Context, node: Node, message: str) -> None:
+def _retry(context: Context, node: Node, message: str) -> None:
     node.attempts += 1
     node.message = message
-    set_state(ctx, node, NodeState.WAITING, ctx.at + ctx.timings.retry_delay(node.attempts))
+    set_state(context, node, NodeState.WAITING, context.at + context.timings.retry_delay(node.attempts))
 
 
-def fail_if_final(ctx: Context, cluster: Cluster, group: Group, message: str) -> None:
+def fail_if_final(context: Context, cluster: Cluster, group: Group, message: str) -> None:
     """A controller that fails for good while the cluster is created fails the cluster (FACTS 5.5).
 
     Without continuous provisioning every failure is final, which the caller finds in `cluster.rejected`.
@@ -146,58 +146,58 @@ def fail_if_final(ctx: Context, cluster: Cluster, group: Group, message: str) ->
             cluster.rejected = cluster.rejected or message
         return
     if group.node_type == CONTROLLER and cluster.status is ClusterStatus.CREATING:
-        fail_cluster(ctx, cluster, message, group)
+        fail_cluster(context, cluster, message, group)
 
 
-def fail_cluster(ctx: Context, cluster: Cluster, message: str, group: Group | None = None) -> None:
+def fail_cluster(context: Context, cluster: Cluster, message: str, group: Group | None = None) -> None:
     """The cluster's creation failed for good."""
     cluster.status = ClusterStatus.FAILED
     cluster.failure_message = message
     if group:
         group.status = GroupStatus.FAILED
-        announcements.group_operation(ctx, cluster, group, "creation", "failed", message)
-    announcements.cluster_operation(ctx, cluster, "creation", "failed", message)
-    ctx.changes += 1
+        announcements.group_operation(context, cluster, group, "creation", "failed", message)
+    announcements.cluster_operation(context, cluster, "creation", "failed", message)
+    context.changes += 1
 
 
-def advance(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def advance(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Do what is due for a node at this time."""
     if node.state in STARTING:
-        _follow_start(ctx, cluster, group, node)
+        _follow_start(context, cluster, group, node)
     elif node.state is NodeState.REBOOTING:
-        _follow_reboot(ctx, cluster, group, node)
-    elif node.due is not None and node.due <= ctx.at:
+        _follow_reboot(context, cluster, group, node)
+    elif node.due is not None and node.due <= context.at:
         if node.state is NodeState.STOPPING:
-            _end(ctx, cluster, group, node)
+            _end(context, cluster, group, node)
         elif node.state in (NodeState.FAILED, NodeState.UNHEALTHY) and cluster.status is not ClusterStatus.FAILED:
-            stop(ctx, cluster, group, node)
+            stop(context, cluster, group, node)
 
 
-def report_of(ctx: Context, node: Node) -> NodeReport:
+def report_of(context: Context, node: Node) -> NodeReport:
     """The launcher's report; an exception of the launcher counts as a failed node."""
     try:
-        return ctx.launcher.report(str(node.instance_id))
+        return context.launcher.report(str(node.instance_id))
     except Exception as error:  # as above
         _LOG.warning("report of %s failed", node.instance_id, exc_info=True)
         return NodeReport("failed", f"{LAUNCH_FAILURE} ({error})")
 
 
-def _follow_start(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
-    report = report_of(ctx, node)
-    script_log.follow(ctx, cluster, group, node, report)
+def _follow_start(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
+    report = report_of(context, node)
+    script_log.follow(context, cluster, group, node, report)
     if report.state == "running_script" and node.state is NodeState.LAUNCHING:
-        set_state(ctx, node, NodeState.SCRIPT)
+        set_state(context, node, NodeState.SCRIPT)
     elif report.state == "ready":
-        become_ready(ctx, cluster, group, node)
+        become_ready(context, cluster, group, node)
     elif report.state == "failed":
-        _script_failed(ctx, cluster, group, node, report.message)
+        _script_failed(context, cluster, group, node, report.message)
 
 
-def become_ready(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def become_ready(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """The instance is in the cluster."""
-    announcements.script_succeeded(ctx, cluster, group, node)
+    announcements.script_succeeded(context, cluster, group, node)
     node.replacing, node.was_ready, node.attempts, node.message = False, True, 0, None
-    set_state(ctx, node, NodeState.READY)
+    set_state(context, node, NodeState.READY)
 
 
 def failure_text(cluster: Cluster, group: Group, node: Node, message: str | None) -> str:
@@ -209,69 +209,71 @@ def failure_text(cluster: Cluster, group: Group, node: Node, message: str | None
     )
 
 
-def _script_failed(ctx: Context, cluster: Cluster, group: Group, node: Node, message: str | None) -> None:
+def _script_failed(context: Context, cluster: Cluster, group: Group, node: Node, message: str | None) -> None:
     node.message = failure_text(cluster, group, node, message)
     node.attempts += 1
-    announcements.script_failed(ctx, cluster, group, node, node.message)
-    set_state(ctx, node, NodeState.FAILED, ctx.at + ctx.timings.failure_visible_seconds)
-    fail_if_final(ctx, cluster, group, node.message)
+    announcements.script_failed(context, cluster, group, node, node.message)
+    set_state(context, node, NodeState.FAILED, context.at + context.timings.failure_visible_seconds)
+    fail_if_final(context, cluster, group, node.message)
 
 
-def _follow_reboot(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
-    report = report_of(ctx, node)
+def _follow_reboot(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
+    report = report_of(context, node)
     if report.state == "ready":
-        set_state(ctx, node, NodeState.READY)
+        set_state(context, node, NodeState.READY)
     elif report.state == "failed":
-        become_unhealthy(ctx, cluster, group, node, report.message or "The instance did not come back from its reboot.")
+        become_unhealthy(
+            context, cluster, group, node, report.message or "The instance did not come back from its reboot."
+        )
 
 
-def become_unhealthy(ctx: Context, cluster: Cluster, group: Group, node: Node, message: str) -> None:
+def become_unhealthy(context: Context, cluster: Cluster, group: Group, node: Node, message: str) -> None:
     """A fault in the hardware: the node is replaced if NodeRecovery is Automatic, else left as it is (FACTS 6.4)."""
     node.message = message
-    announcements.instance_unhealthy(ctx, cluster, group, node, message)
+    announcements.instance_unhealthy(context, cluster, group, node, message)
     automatic = cluster.request.get("NodeRecovery", "Automatic") == "Automatic"
     node.replacing = automatic
-    due = ctx.at + ctx.timings.failure_visible_seconds if automatic else None
-    set_state(ctx, node, NodeState.UNHEALTHY, due)
+    due = context.at + context.timings.failure_visible_seconds if automatic else None
+    set_state(context, node, NodeState.UNHEALTHY, due)
 
 
-def leave(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def leave(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Take a node out of its group for good."""
     node.leaving = True
     if node.instance_id is None:
         group.nodes.remove(node)
-        ctx.free(node)
-        ctx.changes += 1
+        context.free(node)
+        context.changes += 1
     elif node.state is not NodeState.STOPPING:
-        stop(ctx, cluster, group, node)
+        stop(context, cluster, group, node)
 
 
-def replace(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def replace(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Give a node another instance; its logical id stays (FACTS 5.4)."""
     node.replacing = True
     if node.instance_id is None:
-        set_state(ctx, node, NodeState.WAITING, ctx.at)
+        set_state(context, node, NodeState.WAITING, context.at)
     else:
-        stop(ctx, cluster, group, node)
+        stop(context, cluster, group, node)
 
 
-def stop(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
+def stop(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
     """Start ending the instance of a node."""
-    announcements.instance_stopping(ctx, cluster, group, node)
-    ctx.launcher.terminate(str(node.instance_id))
-    set_state(ctx, node, NodeState.STOPPING, ctx.at + ctx.timings.termination_seconds)
+    announcements.instance_stopping(context, cluster, group, node)
+    context.launcher.terminate(str(node.instance_id))
+    set_state(context, node, NodeState.STOPPING, context.at + context.timings.termination_seconds)
 
 
-def _end(ctx: Context, cluster: Cluster, group: Group, node: Node) -> None:
-    if ctx.deletion_blocked and cluster.status is ClusterStatus.DELETING:
-        node.message = ctx.deletion_blocked
-        node.due = ctx.at + ctx.timings.retry_limit_seconds
+def _end(context: Context, cluster: Cluster, group: Group, node: Node) -> None:
+    if context.deletion_blocked and cluster.status is ClusterStatus.DELETING:
+        node.message = context.deletion_blocked
+        node.due = context.at + context.timings.retry_limit_seconds
         return
     node.instance_id, node.was_ready = None, False
     if node.leaving:
         group.nodes.remove(node)
-        ctx.free(node)
-        ctx.changes += 1
+        context.free(node)
+        context.changes += 1
         return
-    delay = 0.0 if node.replacing else ctx.timings.retry_delay(node.attempts)
-    set_state(ctx, node, NodeState.WAITING, ctx.at + delay)
+    delay = 0.0 if node.replacing else context.timings.retry_delay(node.attempts)
+    set_state(context, node, NodeState.WAITING, context.at + delay)

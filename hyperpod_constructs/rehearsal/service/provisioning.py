@@ -15,23 +15,25 @@ if TYPE_CHECKING:
 _MOST_PASSES = 1000
 
 
-def step(ctx: Context, cluster: Cluster) -> None:
+def step(context: Context, cluster: Cluster) -> None:
     """Do everything that is due for a cluster at this time.
 
     Raises:
         RuntimeError: The cluster does not come to rest, which is a fault of this program.
     """
     for _ in range(_MOST_PASSES):
-        before = ctx.changes
-        _pass(ctx, cluster)
-        if ctx.changes == before:
+        before = context.changes
+        _pass(context, cluster)
+        if context.changes == before:
             return
-    raise RuntimeError(f"cluster {cluster.name} does not come to rest at {ctx.at}")
+    raise RuntimeError(f"cluster {cluster.name} does not come to rest at {context.at}")
 
 
-def next_due(ctx: Context, after: float) -> float | None:
+def next_due(context: Context, after: float) -> float | None:
     """The next time at which anything is due."""
-    times = [time for cluster in ctx.clusters.values() for time in _times(cluster) if time is not None and time > after]
+    times = [
+        time for cluster in context.clusters.values() for time in _times(cluster) if time is not None and time > after
+    ]
     return min(times, default=None)
 
 
@@ -45,74 +47,74 @@ def _times(cluster: Cluster) -> Iterator[float | None]:
             yield node.due
 
 
-def _pass(ctx: Context, cluster: Cluster) -> None:
+def _pass(context: Context, cluster: Cluster) -> None:
     for group, node in cluster.members():
         if node.state is NodeState.UPDATING:
-            software.follow(ctx, cluster, group, node)
+            software.follow(context, cluster, group, node)
         else:
-            nodes.advance(ctx, cluster, group, node)
+            nodes.advance(context, cluster, group, node)
     if cluster.status is ClusterStatus.DELETING:
-        _delete(ctx, cluster)
+        _delete(context, cluster)
     elif cluster.status is not ClusterStatus.FAILED:
         if cluster.continuous:
-            _provision(ctx, cluster)
+            _provision(context, cluster)
         else:
-            classic.provision(ctx, cluster)
-    _tell_launcher(ctx, cluster)
+            classic.provision(context, cluster)
+    _tell_launcher(context, cluster)
 
 
-def _tell_launcher(ctx: Context, cluster: Cluster) -> None:
+def _tell_launcher(context: Context, cluster: Cluster) -> None:
     shown = [(group.name, [(node.instance_id, node.state) for node in group.nodes]) for group in cluster.groups]
     if shown != cluster.shown:
         cluster.shown = shown
-        ctx.launcher.configuration_changed(views.cluster_view(ctx, cluster))
-    nodes.launch_prepared(ctx, cluster)
+        context.launcher.configuration_changed(views.cluster_view(context, cluster))
+    nodes.launch_prepared(context, cluster)
 
 
-def _delete(ctx: Context, cluster: Cluster) -> None:
+def _delete(context: Context, cluster: Cluster) -> None:
     if any(group.nodes for group in cluster.groups):
         return
     if cluster.due is None:
-        cluster.due = ctx.at + ctx.timings.deletion_seconds
-        ctx.changes += 1
-    elif cluster.due <= ctx.at and cluster.name in ctx.clusters:
-        del ctx.clusters[cluster.name]
-        ctx.changes += 1
+        cluster.due = context.at + context.timings.deletion_seconds
+        context.changes += 1
+    elif cluster.due <= context.at and cluster.name in context.clusters:
+        del context.clusters[cluster.name]
+        context.changes += 1
 
 
-def _provision(ctx: Context, cluster: Cluster) -> None:
-    if cluster.rejected and cluster.due is not None and cluster.due <= ctx.at:
-        _settle_rejected(ctx, cluster)
+def _provision(context: Context, cluster: Cluster) -> None:
+    if cluster.rejected and cluster.due is not None and cluster.due <= context.at:
+        _settle_rejected(context, cluster)
         return
     if cluster.rejected and cluster.status is ClusterStatus.CREATING:
         return
-    if _head_never_came_up(ctx, cluster):
-        nodes.fail_cluster(ctx, cluster, _NEVER_READY)
+    if _head_never_came_up(context, cluster):
+        nodes.fail_cluster(context, cluster, _NEVER_READY)
         return
     for group in list(cluster.groups):
-        _provision_group(ctx, cluster, group)
+        _provision_group(context, cluster, group)
         if cluster.status is ClusterStatus.FAILED:
             return
-    software.settle(ctx, cluster)
-    _settle(ctx, cluster)
+    software.settle(context, cluster)
+    _settle(context, cluster)
 
 
-def _provision_group(ctx: Context, cluster: Cluster, group: Group) -> None:
+def _provision_group(context: Context, cluster: Cluster, group: Group) -> None:
     if group.status is GroupStatus.DELETING:
         if not group.nodes:
             cluster.groups.remove(group)
-            announcements.group_operation(ctx, cluster, group, "deletion", "completed")
-            ctx.changes += 1
+            announcements.group_operation(context, cluster, group, "deletion", "completed")
+            context.changes += 1
         return
-    groups.reconcile(ctx, cluster, group)
+    groups.reconcile(context, cluster, group)
     provisioning = group.node_type == CONTROLLER or _controller_was_up(cluster)
     if provisioning:
         for node in list(group.nodes):
-            if node.state is NodeState.WAITING and node.due is not None and node.due <= ctx.at:
-                nodes.try_launch(ctx, cluster, group, node)
+            if node.state is NodeState.WAITING and node.due is not None and node.due <= context.at:
+                nodes.try_launch(context, cluster, group, node)
             if cluster.status is ClusterStatus.FAILED:
                 return
-    groups.settle(ctx, cluster, group, provisioning)
+    groups.settle(context, cluster, group, provisioning)
 
 
 def _controller_was_up(cluster: Cluster) -> bool:
@@ -120,24 +122,24 @@ def _controller_was_up(cluster: Cluster) -> bool:
     return cluster.ever_in_service or any(group.ready_count for group in cluster.groups_of(CONTROLLER))
 
 
-def _settle(ctx: Context, cluster: Cluster) -> None:
+def _settle(context: Context, cluster: Cluster) -> None:
     if cluster.status is ClusterStatus.CREATING:
-        if _is_up(ctx, cluster):
+        if _is_up(context, cluster):
             cluster.status, cluster.ever_in_service = ClusterStatus.IN_SERVICE, True
-            announcements.cluster_operation(ctx, cluster, "creation", "completed")
-            ctx.changes += 1
+            announcements.cluster_operation(context, cluster, "creation", "completed")
+            context.changes += 1
     elif cluster.status is ClusterStatus.SYSTEM_UPDATING and not any(g.updating_software for g in cluster.groups):
         cluster.status = ClusterStatus.IN_SERVICE
-        ctx.changes += 1
+        context.changes += 1
 
 
 _NEVER_READY = "Cluster creation failed: controller and login nodes did not become ready within the expected time"
 """The documented event "Slurm cluster rollback completed"; its time is not documented, three hours are assumed."""
 
 
-def _head_never_came_up(ctx: Context, cluster: Cluster) -> bool:
+def _head_never_came_up(context: Context, cluster: Cluster) -> bool:
     """Asked before the minimum of the login group is rolled back, which would hide it."""
-    time_is_up = ctx.at >= cluster.created_at + ctx.timings.minimum_timeout_seconds
+    time_is_up = context.at >= cluster.created_at + context.timings.minimum_timeout_seconds
     return cluster.status is ClusterStatus.CREATING and time_is_up and not _head_is_up(cluster)
 
 
@@ -146,21 +148,21 @@ def _head_is_up(cluster: Cluster) -> bool:
     return all(any(g.ready_count for g in found) for found in (cluster.groups_of(CONTROLLER), logins) if found)
 
 
-def _is_up(ctx: Context, cluster: Cluster) -> bool:
+def _is_up(context: Context, cluster: Cluster) -> bool:
     if not _head_is_up(cluster):
         return False
-    if not ctx.assumptions.cluster_waits_for_minimums:
+    if not context.assumptions.cluster_waits_for_minimums:
         return True
     return all(group.status is not GroupStatus.CREATING for group in cluster.groups)
 
 
-def _settle_rejected(ctx: Context, cluster: Cluster) -> None:
+def _settle_rejected(context: Context, cluster: Cluster) -> None:
     """A request that was accepted turned out to be unacceptable: creation fails, an update is undone (FACTS 5.1)."""
     message, cluster.due, cluster.rejected = str(cluster.rejected), None, None
     if cluster.status is ClusterStatus.CREATING:
-        nodes.fail_cluster(ctx, cluster, message)
+        nodes.fail_cluster(context, cluster, message)
         return
     cluster.status = ClusterStatus.IN_SERVICE
     cluster.failure_message = message
-    announcements.cluster_operation(ctx, cluster, "update", "failed", message)
-    ctx.changes += 1
+    announcements.cluster_operation(context, cluster, "update", "failed", message)
+    context.changes += 1

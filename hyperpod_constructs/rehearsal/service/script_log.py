@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KEPT_LINES = 2000
 
 
-def follow(ctx: Context, cluster: Cluster, group: Group, node: Node, report: NodeReport) -> None:
+def follow(context: Context, cluster: Cluster, group: Group, node: Node, report: NodeReport) -> None:
     """Send what is new in a report to the node's log stream."""
     if report.state == "pending":
         return
@@ -27,7 +27,7 @@ def follow(ctx: Context, cluster: Cluster, group: Group, node: Node, report: Nod
     node.log_seen = (*node.log_seen, *fresh)[-KEPT_LINES:]
     lines += fresh + _last_lines(node, report)
     if lines:
-        ctx.log_sink.put(cluster.log_group, log_stream(group, node), lines)
+        context.log_sink.put(cluster.log_group, log_stream(group, node), lines)
 
 
 def _first_lines(node: Node) -> list[str]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 
 
-def add_tags(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def add_tags(context: Context, parameters: Parameters) -> dict[str, Any]:
     """AddTags: new ones are added, known ones overwritten."""
-    cluster = _tagged(ctx, parameters)
+    cluster = _tagged(context, parameters)
     refuse(tag_problems(parameters["Tags"]))
     tags = cluster.tags | {tag["Key"]: tag["Value"] for tag in parameters["Tags"]}
     if len(tags) > 50:
@@ -27,21 +27,21 @@ def add_tags(ctx: Context, parameters: Parameters) -> dict[str, Any]:
     return {"Tags": _tag_list(cluster)}
 
 
-def delete_tags(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def delete_tags(context: Context, parameters: Parameters) -> dict[str, Any]:
     """DeleteTags; unknown keys are ignored."""
-    cluster = _tagged(ctx, parameters)
+    cluster = _tagged(context, parameters)
     cluster.tags = {key: value for key, value in cluster.tags.items() if key not in parameters["TagKeys"]}
     return {}
 
 
-def list_tags(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def list_tags(context: Context, parameters: Parameters) -> dict[str, Any]:
     """ListTags."""
-    return page(_tag_list(_tagged(ctx, parameters)), parameters, "Tags")
+    return page(_tag_list(_tagged(context, parameters)), parameters, "Tags")
 
 
-def _tagged(ctx: Context, parameters: Parameters) -> Cluster:
+def _tagged(context: Context, parameters: Parameters) -> Cluster:
     arn = parameters["ResourceArn"]
-    cluster = next((cluster for cluster in ctx.clusters.values() if cluster.arn == arn), None)
+    cluster = next((cluster for cluster in context.clusters.values() if cluster.arn == arn), None)
     if cluster is None:
         # The three operations have no error of their own in the model, so the common one is left.
         raise validation_error(f"Resource {arn} does not exist")

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 
 
-def update_cluster(ctx: Context, parameters: Parameters) -> dict[str, Any]:
+def update_cluster(context: Context, parameters: Parameters) -> dict[str, Any]:
     """UpdateCluster: the groups named are changed or added, the others stay as they are."""
-    cluster = ctx.find_cluster(parameters["ClusterName"])
+    cluster = context.find_cluster(parameters["ClusterName"])
     specifications = copied(list(parameters.get("InstanceGroups", ())))
     deleted = list(parameters.get("InstanceGroupsToDelete", ()))
     _check_free(cluster, parameters, specifications, deleted)
     refuse(_update_problems(cluster, parameters, specifications, deleted))
     targets = {g.name: (g.instance_type, g.target) for g in cluster.groups if g.name not in deleted}
     targets |= {g["InstanceGroupName"]: (type_of(g), g["InstanceCount"]) for g in specifications}
-    check_quotas(ctx, cluster, targets)
-    if look_for_legacy_file(ctx, cluster, specifications):
+    check_quotas(context, cluster, targets)
+    if look_for_legacy_file(context, cluster, specifications):
         cluster.status = ClusterStatus.ROLLING_BACK
         return {"ClusterArn": cluster.arn}
     _remember(cluster)
     for specification in specifications:
-        _apply(ctx, cluster, specification)
+        _apply(context, cluster, specification)
     for name in deleted:
-        groups.begin_deletion(ctx, cluster, _existing(cluster, name))
-    _apply_cluster_fields(ctx, cluster, parameters)
+        groups.begin_deletion(context, cluster, _existing(cluster, name))
+    _apply_cluster_fields(context, cluster, parameters)
     return {"ClusterArn": cluster.arn}
 
 
@@ -155,33 +155,33 @@ def _remember(cluster: Cluster) -> None:
         cluster.status, cluster.rejected = ClusterStatus.UPDATING, None
 
 
-def _apply(ctx: Context, cluster: Cluster, specification: dict[str, Any]) -> None:
+def _apply(context: Context, cluster: Cluster, specification: dict[str, Any]) -> None:
     group = cluster.group(specification["InstanceGroupName"])
     target = specification["InstanceCount"]
     if group is None:
-        group = new_group(ctx, cluster, specification)
+        group = new_group(context, cluster, specification)
         cluster.groups.append(group)
-        begin_group(ctx, cluster, group)
+        begin_group(context, cluster, group)
         return
     minimum = specification.get("MinInstanceCount", min(group.minimum, target))
     group.specification = specification
     if "ImageReleaseVersion" in specification:
         group.desired_release = specification["ImageReleaseVersion"]
-    groups.set_counts(ctx, cluster, group, target, minimum)
+    groups.set_counts(context, cluster, group, target, minimum)
 
 
-def _apply_cluster_fields(ctx: Context, cluster: Cluster, parameters: Parameters) -> None:
+def _apply_cluster_fields(context: Context, cluster: Cluster, parameters: Parameters) -> None:
     for name in ("NodeRecovery", "TieredStorageConfig"):
         if name in parameters:
             cluster.request[name] = copied(parameters[name])
     if parameters.get("Orchestrator", cluster.request.get("Orchestrator")) != cluster.request.get("Orchestrator"):
-        _apply_accounting(ctx, cluster, parameters["Orchestrator"])
+        _apply_accounting(context, cluster, parameters["Orchestrator"])
 
 
-def _apply_accounting(ctx: Context, cluster: Cluster, orchestrator: Mapping[str, Any]) -> None:
+def _apply_accounting(context: Context, cluster: Cluster, orchestrator: Mapping[str, Any]) -> None:
     """Set the accounting database, or fail to: the previous one is kept or restored (botocore's model)."""
-    failure, ctx.failures.accounting = ctx.failures.accounting, None
-    announcements.accounting(ctx, cluster, failure)
+    failure, context.failures.accounting = context.failures.accounting, None
+    announcements.accounting(context, cluster, failure)
     if failure is None or failure[0] == "RevertFailed":
         cluster.request["Orchestrator"] = copied(dict(orchestrator))
     if failure:

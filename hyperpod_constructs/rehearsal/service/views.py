@@ -36,19 +36,19 @@ _CLUSTER_FIELDS = (
 )
 
 
-def cluster_details(ctx: Context, cluster: Cluster) -> dict[str, Any]:
+def cluster_details(context: Context, cluster: Cluster) -> dict[str, Any]:
     """The answer of DescribeCluster."""
     shown: dict[str, Any] = {
         "ClusterArn": cluster.arn,
         "ClusterName": cluster.name,
         "ClusterStatus": str(cluster.status),
         "CreationTime": cluster.created_at,
-        "InstanceGroups": [group_details(ctx, group) for group in cluster.groups],
+        "InstanceGroups": [group_details(context, group) for group in cluster.groups],
     }
     if cluster.failure_message:
         shown["FailureMessage"] = cluster.failure_message
     shown.update({name: copied(cluster.request[name]) for name in _CLUSTER_FIELDS if name in cluster.request})
-    if ctx.assumptions.echo_defaults:
+    if context.assumptions.echo_defaults:
         shown.setdefault("NodeRecovery", "Automatic")
         _fill_accounting(cluster, shown)
     return shown
@@ -61,7 +61,7 @@ def _fill_accounting(cluster: Cluster, shown: dict[str, Any]) -> None:
         database.setdefault("Name", f"slurm_acct_db_{cluster.id}")
 
 
-def group_details(ctx: Context, group: Group) -> dict[str, Any]:
+def group_details(context: Context, group: Group) -> dict[str, Any]:
     """One group of DescribeCluster: InstanceCount is TargetCount there, MinInstanceCount is MinCount."""
     specification = group.specification
     shown: dict[str, Any] = {
@@ -75,7 +75,7 @@ def group_details(ctx: Context, group: Group) -> dict[str, Any]:
         "DesiredImageId": group.desired_image_id,
         "CurrentImageReleaseVersion": group.image_release,
         "DesiredImageReleaseVersion": group.desired_release,
-        "ImageVersionStatus": image_status(ctx, group.image_release),
+        "ImageVersionStatus": image_status(context, group.image_release),
         "TargetStateCount": sum(
             node.state in IN_USE and node.image_release == group.desired_release for node in group.nodes
         ),
@@ -91,7 +91,7 @@ def group_details(ctx: Context, group: Group) -> dict[str, Any]:
         shown["ActiveOperations"] = {"Scaling": 1}
     if group.software:
         shown["SoftwareUpdateStatus"] = str(group.software.phase)
-    if ctx.assumptions.echo_defaults:
+    if context.assumptions.echo_defaults:
         fill_group_defaults(shown)
     return shown
 
@@ -116,9 +116,9 @@ def _auto_patch(config: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def image_status(ctx: Context, release: str | None) -> str:
+def image_status(context: Context, release: str | None) -> str:
     """Whether an image is the latest."""
-    return "UpToDate" if release == ctx.latest_image_release else "UpdateAvailable"
+    return "UpToDate" if release == context.latest_image_release else "UpdateAvailable"
 
 
 def host_name(node: Node) -> str:
@@ -126,7 +126,7 @@ def host_name(node: Node) -> str:
     return f"ip-{str(node.address).replace('.', '-')}.ec2.internal"
 
 
-def node_summary(ctx: Context, group: Group, node: Node, logical_id: bool) -> dict[str, Any]:
+def node_summary(context: Context, group: Group, node: Node, logical_id: bool) -> dict[str, Any]:
     """One node of ListClusterNodes.
 
     A node without an instance appears only where logical ids are asked for; its instance id is an empty text, since
@@ -144,7 +144,7 @@ def node_summary(ctx: Context, group: Group, node: Node, logical_id: bool) -> di
     if node.instance_id:
         shown["PrivateDnsHostname"] = host_name(node)
         shown["CurrentImageReleaseVersion"] = node.image_release
-        shown["ImageVersionStatus"] = image_status(ctx, node.image_release)
+        shown["ImageVersionStatus"] = image_status(context, node.image_release)
     if node.updated_at is not None:
         shown["LastSoftwareUpdateTime"] = node.updated_at
     return shown
@@ -157,7 +157,7 @@ def _instance_status(node: Node) -> dict[str, Any]:
     return status
 
 
-def node_details(ctx: Context, group: Group, node: Node) -> dict[str, Any]:
+def node_details(context: Context, group: Group, node: Node) -> dict[str, Any]:
     """The answer of DescribeClusterNode: what the node was made from, not what the group says now."""
     shown: dict[str, Any] = {
         "InstanceGroupName": group.name,
@@ -170,17 +170,17 @@ def node_details(ctx: Context, group: Group, node: Node) -> dict[str, Any]:
     }
     if node.instance_id:
         shown.update({name: copied(node.specification[name]) for name in _OF_THE_NODE if name in node.specification})
-        if ctx.assumptions.echo_defaults:
+        if context.assumptions.echo_defaults:
             fill_group_defaults(shown)
         shown |= {
             "InstanceId": node.instance_id,
             "LaunchTime": node.launched_at,
             "PrivatePrimaryIp": node.address,
             "PrivateDnsHostname": host_name(node),
-            "Placement": {"AvailabilityZone": f"{ctx.region}a", "AvailabilityZoneId": _zone_id(ctx.region)},
+            "Placement": {"AvailabilityZone": f"{context.region}a", "AvailabilityZoneId": _zone_id(context.region)},
             "CurrentImageId": node.image_id,
             "CurrentImageReleaseVersion": node.image_release,
-            "ImageVersionStatus": image_status(ctx, node.image_release),
+            "ImageVersionStatus": image_status(context, node.image_release),
         }
     if node.updated_at is not None:
         shown["LastSoftwareUpdateTime"] = node.updated_at
@@ -192,11 +192,11 @@ def _zone_id(region: str) -> str:
     return f"{parts[0]}{parts[1][0]}{parts[2]}-az1"
 
 
-def cluster_view(ctx: Context, cluster: Cluster) -> ClusterView:
+def cluster_view(context: Context, cluster: Cluster) -> ClusterView:
     """What the platform's files on the nodes say (FACTS 5.7)."""
     members = [(group, node) for group, node in cluster.members() if node.instance_id]
     controllers = [str(node.address) for group, node in members if group.node_type == CONTROLLER]
-    kinds = ctx.launcher if isinstance(ctx.launcher, NodeKinds) else None
+    kinds = context.launcher if isinstance(context.launcher, NodeKinds) else None
     return ClusterView(
         name=cluster.name,
         arn=cluster.arn,
