@@ -249,7 +249,7 @@ def test_c11_three_conflicts_and_then_one_success(world: World, stack: StackRepl
     stack.deploy(props(p5(4)))
     world.service.faults.add("UpdateCluster", CONFLICT, times=3)
     assert stack.deploy(props(p5(6))).succeeded
-    assert world.mutations() == ["CreateCluster", "UpdateCluster"]
+    assert world.mutations() == ["CreateCluster", "UpdateCluster", "AddTags"]
     assert world.counts(NAME)["p5"][1] == 6
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hyperpod_constructs.handlers.cluster.properties import LOGICAL_ID_TAG, STACK_ID_TAG
-from hyperpod_constructs.rehearsal.service import Assumptions, Capacity, Limit
+from hyperpod_constructs.rehearsal.service import Assumptions, Capacity, Limit, ServiceError
 from tests.handlers.builders import NAME, a_request, compute, controller, login, p5, props
 from tests.handlers.replay import STACK_ID, StackReplay, World
 
@@ -21,6 +21,10 @@ OTHER_STACK = STACK_ID.replace("Training", "Other")
 def only_update(world: World) -> dict[str, Any]:
     (request,) = world.requests("UpdateCluster")
     return request
+
+
+def pinned(release: str, count: int = 2) -> list[dict[str, Any]]:
+    return [{**group, "ImageReleaseVersion": release} for group in p5(count)]
 
 
 def group_names(request: dict[str, Any]) -> list[str]:
@@ -343,11 +347,63 @@ def test_accounting_removed_from_the_template_is_refused(world: World, stack: St
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
 
 
+@pytest.mark.parametrize("status", ["NotApplicable", "Reverted", "RevertFailed"])
+def test_accounting_that_the_service_could_not_set_is_a_failure_in_its_words(
+    world: World, stack: StackReplay, status: str
+) -> None:
+    stack.deploy(props(p5(4)))
+    world.settle()
+    world.service.fail_accounting("Access denied for user 'slurm'.", status)  # type: ignore[arg-type]
+    failed = stack.deploy(props(p5(4), request=ACCOUNTING))
+    assert failed.status == "FAILED"
+    assert "Access denied for user 'slurm'." in failed.reason.splitlines()[0]
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+
+
+# Operators during an update
+
+
+@pytest.mark.parametrize("count", [5, 8])
+@pytest.mark.parametrize("conflicts", [0, 2])
+def test_what_an_operator_changes_while_an_update_waits_is_theirs(
+    world: World, stack: StackReplay, count: int, conflicts: int
+) -> None:
+    stack.deploy(props(p5(4)))
+    world.settle()
+    conflict = ServiceError("ConflictException", "Instance group p5 has a node that is being replaced")
+    if conflicts:
+        world.service.faults.add("UpdateCluster", conflict, times=conflicts)
+    world.service.set_capacity({"p5": Limit(0)})
+    stack.after_poll = lambda poll: world.scale(NAME, "p5", count) if poll == 5 else None
+    updated = stack.deploy(props(p5(6), ReadyWhen="ALL"))
+    assert updated.succeeded, updated.reason
+    assert world.counts(NAME)["p5"][1] == count
+
+
+def test_an_operators_count_while_only_the_software_update_waits_is_theirs(world: World, stack: StackReplay) -> None:
+    stack.deploy(props(pinned("2.1.5", count=4)))
+    world.settle()
+    busy = ServiceError("ConflictException", "Cluster is busy")
+    world.service.faults.add("UpdateClusterSoftware", busy, times=4)
+    stack.after_poll = lambda poll: world.scale(NAME, "p5", 7) if poll == 0 else None
+    updated = stack.deploy(props(pinned("2.2.0", count=6)))
+    assert updated.succeeded, updated.reason
+    assert world.counts(NAME)["p5"][1] == 7
+    assert len(world.requests("UpdateClusterSoftware")) == 1
+
+
+def test_an_update_that_was_cancelled_makes_no_late_call(world: World, stack: StackReplay) -> None:
+    stack.deploy(props(p5(4)))
+    world.settle()
+    conflict = ServiceError("ConflictException", "Instance group p5 has a node that is being replaced")
+    world.service.faults.add("UpdateCluster", conflict, times=2)
+    stack.after_poll = lambda _: world.cloudformation.statuses.update({STACK_ID: "UPDATE_ROLLBACK_IN_PROGRESS"})
+    cancelled = stack.deploy(props(p5(6)))
+    assert "cancelled" in cancelled.reason
+    assert world.counts(NAME)["p5"][1] == 4
+
+
 # Software
-
-
-def pinned(release: str, count: int = 2) -> list[dict[str, Any]]:
-    return [{**group, "ImageReleaseVersion": release} for group in p5(count)]
 
 
 def test_a_new_pin_updates_login_and_compute_and_is_not_awaited(world: World, stack: StackReplay) -> None:

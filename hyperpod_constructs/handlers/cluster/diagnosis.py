@@ -33,11 +33,13 @@ class Fault:
     Attributes:
         text: the failure message of the metadata, the description when there is none.
         group, instance: where, "" when the event is not about one.
+        subtree: where the metadata lay, "" when there is none.
     """
 
     text: str
     group: str
     instance: str
+    subtree: str = ""
 
 
 def reason(aws: Aws, cluster: Cluster, cause: str, *, group: str = "", since: float | None = None) -> str:
@@ -91,12 +93,17 @@ def _fault(aws: Aws, name: str, event: Mapping[str, Any]) -> Fault:
         text=" ".join(text.split()),
         group=str(merged.get("InstanceGroupName") or ""),
         instance=str(merged.get("InstanceId") or ""),
+        subtree=next((name for name in SUBTREES if _metadata(details).get(name)), ""),
     )
+
+
+def _metadata(details: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (details.get("EventDetails") or {}).get("EventMetadata") or {}
 
 
 def failure_message(details: Mapping[str, Any]) -> str:
     """The message in whichever subtree of the metadata holds one; of Slurm's health the component and its reason."""
-    metadata = (details.get("EventDetails") or {}).get("EventMetadata") or {}
+    metadata = _metadata(details)
     for subtree in SUBTREES:
         content = metadata.get(subtree) or {}
         if content.get("FailureMessage"):

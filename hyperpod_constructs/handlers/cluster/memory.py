@@ -14,7 +14,21 @@ from .properties import OWNER_TAG_PREFIX
 from .tags import ADD_TAGS, DELETE_TAGS
 
 MEMORY_TAG = f"{OWNER_TAG_PREFIX}counts-before"
+ACCEPTED_TAG = f"{OWNER_TAG_PREFIX}accepted"
+"""The request whose calls a poll has made. Polls know nothing of each other, and a second plan would override what an
+operator changed after the first one was accepted."""
+
 TAG_VALUE_CHARACTERS = 256
+
+
+def is_accepted(tags: Mapping[str, str], request_id: str) -> bool:
+    """Whether an earlier poll of this request has made its calls."""
+    return tags.get(ACCEPTED_TAG) == request_id
+
+
+def accepted_call(arn: str, request_id: str) -> Call:
+    """The call that says so to the next poll."""
+    return Call(operation=ADD_TAGS, request={"ResourceArn": arn, "Tags": [{"Key": ACCEPTED_TAG, "Value": request_id}]})
 
 
 def remembered_counts(tags: Mapping[str, str]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from .log import log
 from .memory import memory_call, remembered_counts
 from .observed import Cluster
 from .ownership import foreign_text, owner_tags, owns, taken_text
-from .plan import UPDATE_CLUSTER, UPDATE_SOFTWARE, Call, Calls, Refusal, Wait, plan
+from .plan import UPDATE_CLUSTER, UPDATE_SOFTWARE, Call, Calls, Decision, Refusal, Wait, plan
 from .properties import Properties
 from .tags import tag_calls
 from .waiting import expected_counts
@@ -178,7 +178,7 @@ def apply_plan(
     tags = services.aws.tags(cluster.arn) if tags is None else tags
     remembered = remembered_counts(tags)
     decision = plan(desired, event.previous, cluster, rolling_back=rolling_back, remembered=remembered)
-    log("planned", decision=type(decision).__name__, detail=decision)
+    log("planned", decision=type(decision).__name__, **_told(decision))
     if isinstance(decision, Refusal):
         raise ChangeRefusedError(decision.problems)
     if isinstance(decision, Wait):
@@ -194,6 +194,12 @@ def apply_plan(
         expected=_accepted(calls, pending),
         notes=decision.notes,
     )
+
+
+def _told(decision: Decision) -> dict[str, Any]:
+    if isinstance(decision, Calls):
+        return {"calls": [call.operation for call in decision.calls], "notes": decision.notes}
+    return vars(decision)
 
 
 def _apply_remembering(aws: Aws, calls: tuple[Call, ...], memory: Call | None, rolling_back: bool) -> tuple[Call, ...]:

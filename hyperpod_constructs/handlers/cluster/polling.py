@@ -3,17 +3,19 @@
 from dataclasses import dataclass, field, replace
 
 from .aws import Aws
-from .diagnosis import newest_faults, reason
+from .compare import cluster_differences
+from .diagnosis import Fault, newest_faults, reason
 from .errors import ChangeRefusedError, ClusterFailedError, DeniedError, NotFoundError, ServiceError, UnclearError
 from .events import Event, Progress, RequestType, elapsed_seconds
 from .log import log
+from .memory import accepted_call, is_accepted
 from .observed import Cluster
 from .operations import Services, apply_plan, is_rolling_back, start_deletion
 from .ownership import owns, taken_text
 from .plan import Calls, plan
 from .properties import Properties
 from .software import failed_software
-from .waiting import DEADLINE_SECONDS, Failed, NotYet, Ready, judge, picture
+from .waiting import DEADLINE_SECONDS, Failed, NotYet, Ready, Verdict, changed_counts, judge, picture
 
 PATIENCE_SECONDS = 120
 """How long a cluster may be missing after its creation, or a permission after its policy, before that is a failure."""
@@ -62,9 +64,10 @@ def _poll(event: Event, services: Services) -> Outcome:
     if progress.rolling_back:
         return _poll_rollback(event, services, cluster, elapsed)
     if progress.pending:
-        progress = _try_again(event, services, cluster, elapsed)
-        if progress.pending:
+        accepted = _try_again(event, services, cluster, elapsed)
+        if accepted is None:
             return Outcome(complete=False)
+        progress = accepted
     return _judged(event, services, cluster, progress, elapsed)
 
 
@@ -91,28 +94,33 @@ def _vanished(event: Event, name: str, elapsed: float) -> Outcome:
 def _poll_rollback(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Outcome:
     """A rollback is done when its calls are accepted; whatever goes wrong is told, and the answer is success."""
     notes = event.progress.notes
-    if event.progress.pending:
-        try:
-            progress = apply_plan(event, services, cluster.name, rolling_back=True)
-        except (ServiceError, ChangeRefusedError) as error:
-            if isinstance(error, UnclearError) and elapsed < DEADLINE_SECONDS:
-                return Outcome(complete=False)
-            return Outcome(complete=True, cluster=cluster, notes=(*notes, f"not undone: {error}"))
-        if progress.pending and elapsed < DEADLINE_SECONDS:
+    if cluster.status == "Failed":
+        return Outcome(complete=True, cluster=cluster, notes=(*notes, f"the cluster failed: {cluster.failure_message}"))
+    if not event.progress.pending:
+        return Outcome(complete=True, cluster=cluster, notes=notes)
+    try:
+        progress = apply_plan(event, services, cluster.name, rolling_back=True)
+    except (ServiceError, ChangeRefusedError) as error:
+        if isinstance(error, UnclearError) and elapsed < DEADLINE_SECONDS:
             return Outcome(complete=False)
-        left = (f"not undone, the cluster was busy: {picture(cluster)}",) if progress.pending else ()
-        notes = (*notes, *progress.notes, *left)
-    if cluster.status == "Failed":
-        notes = (*notes, f"the cluster has failed: {cluster.failure_message}")
-    return Outcome(complete=True, cluster=cluster, notes=notes)
+        return Outcome(complete=True, cluster=cluster, notes=(*notes, f"not undone: {error}"))
+    if not progress.pending:
+        return Outcome(complete=True, cluster=cluster, notes=(*notes, *progress.notes))
+    late = f"not undone, the cluster was busy: {picture(cluster)}"
+    return Outcome(complete=elapsed >= DEADLINE_SECONDS, cluster=cluster, notes=(*notes, late))
 
 
-def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Progress:
-    """Make the calls that conflicted before."""
+def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Progress | None:
+    """Make the calls that conflicted before, once; what operators change afterwards is theirs.
+
+    Returns:
+        How to go on once an earlier poll has made them; None now, because this picture is from before the calls.
+    """
+    tags = services.aws.tags(cluster.arn)
+    if is_accepted(tags, event.request_id):
+        return replace(event.progress, pending=(), expected=changed_counts(_desired(event), event.previous))
     if cluster.status == "Failed":
-        raise ClusterFailedError(
-            _reason(event, services, cluster, cluster.failure_message or "the cluster has failed", "")
-        )
+        raise ClusterFailedError(_reason(event, services, cluster, cluster.failure_message or "the cluster failed", ""))
     if elapsed >= DEADLINE_SECONDS:
         minutes = DEADLINE_SECONDS // 60
         raise ClusterFailedError(
@@ -121,22 +129,35 @@ def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: floa
     if is_rolling_back(event, services.aws):
         # CloudFormation cancels an update without telling us; its calls must not come after those of the rollback.
         raise ClusterFailedError("the update was cancelled before the cluster accepted it")
-    made = apply_plan(event, services, cluster.name, rolling_back=False)
-    return replace(made, started_at=event.progress.started_at)
+    made = apply_plan(_with_accepted_counts(event), services, cluster.name, rolling_back=False, tags=tags)
+    if not made.pending:
+        call = accepted_call(cluster.arn, event.request_id)
+        services.aws.change(call.operation, call.request)
+    return None
+
+
+def _with_accepted_counts(event: Event) -> Event:
+    """The event as if the counts that on_event brought through had been the template's before."""
+    if event.previous is None or not event.progress.expected:
+        return event
+    groups = dict(event.previous.groups)
+    for name in event.progress.expected:
+        wanted = _desired(event).groups[name]
+        counts = {key: wanted[key] for key in ("InstanceCount", "MinInstanceCount") if key in wanted}
+        groups[name] = {**groups.get(name, wanted), **counts}
+    return replace(event, previous=replace(event.previous, groups=groups))
 
 
 def _judged(event: Event, services: Services, cluster: Cluster, progress: Progress, elapsed: float) -> Outcome:
     verdict = judge(_desired(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
-    undone = _undone(event, cluster, progress)
-    if undone is not None:
-        verdict = undone
+    if isinstance(verdict, Ready):
+        verdict = _taken_back(event, services, cluster, elapsed) or verdict
     match verdict:
         case Ready(notes=()):
             return Outcome(complete=True, cluster=cluster, notes=progress.notes)
         case Ready(notes=late):
-            return Outcome(
-                complete=True, cluster=cluster, notes=(*late, *_newest_fault(event, services, cluster), *progress.notes)
-            )
+            newest = _newest_fault(event, services, cluster)
+            return Outcome(complete=True, cluster=cluster, notes=(*late, *newest, *progress.notes))
         case NotYet(reason=missing):
             log("waiting", missing=missing, elapsed_seconds=int(elapsed))
             return Outcome(complete=False)
@@ -144,27 +165,45 @@ def _judged(event: Event, services: Services, cluster: Cluster, progress: Progre
             raise ClusterFailedError(_reason(event, services, cluster, cause, group))
 
 
-def _undone(event: Event, cluster: Cluster, progress: Progress) -> Failed | None:
+def _taken_back(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Verdict | None:
     """Whether the service took an accepted update back, which leaves the cluster InService and looks like success."""
     desired, previous = _desired(event), event.previous
     if previous is None:
         return None
-    if progress.software_started:
-        failed = failed_software(desired, previous, cluster)
-        if failed:
-            return Failed(cause=f"{failed}: the software update failed and was rolled back", group=failed)
+    failed = failed_software(desired, previous, cluster)
+    if failed and event.progress.software_started:
+        return Failed(cause=f"{failed}: the software update failed and was rolled back", group=failed)
     if cluster.failure_message and isinstance(plan(desired, previous, cluster), Calls):
         return Failed(cause=cluster.failure_message)
+    if desired.request.get("Orchestrator") != previous.request.get("Orchestrator"):
+        return _accounting_failed(event, services, cluster, elapsed)
     return None
 
 
-def _newest_fault(event: Event, services: Services, cluster: Cluster) -> tuple[str, ...]:
+def _accounting_failed(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Verdict | None:
+    """The external database fails in an event only; until it shows in DescribeCluster it is not there."""
+    faults = _faults(event, services, cluster)
+    failed = next((fault for fault in faults if fault.subtree == "DatabaseConfiguration"), None)
+    if failed is not None:
+        return Failed(cause=f"the accounting database: {failed.text}")
+    wanted = _desired(event).request
+    if not any(item.path[0] == "Orchestrator" for item in cluster_differences(wanted, cluster.details, None)):
+        return None
+    if elapsed >= DEADLINE_SECONDS:
+        return Failed(cause="the accounting database was accepted, but the cluster does not show it")
+    return NotYet(reason="the accounting database")
+
+
+def _faults(event: Event, services: Services, cluster: Cluster) -> list[Fault]:
     try:
-        faults = newest_faults(services.aws, cluster.name, _since(event))
+        return newest_faults(services.aws, cluster.name, _since(event))
     except ServiceError as error:
         log("details not available", error=str(error))
-        return ()
-    return tuple(f"newest error: {fault.text}" for fault in faults[:1])
+        return []
+
+
+def _newest_fault(event: Event, services: Services, cluster: Cluster) -> tuple[str, ...]:
+    return tuple(f"newest error: {fault.text}" for fault in _faults(event, services, cluster)[:1])
 
 
 def _reason(event: Event, services: Services, cluster: Cluster, cause: str, group: str) -> str:

@@ -80,6 +80,14 @@ def expected_counts(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[
     return {name: (int(spec["InstanceCount"]), wanted_minimum(spec)) for name, spec in groups.items()}
 
 
+def changed_counts(desired: Properties, previous: Properties | None) -> dict[str, tuple[int, int]]:
+    """Target and minimum of the groups whose counts this update changed; nothing when the past is unknown."""
+    if previous is None:
+        return {}
+    counts, before = expected_counts(desired.groups), expected_counts(previous.groups)
+    return {name: pair for name, pair in counts.items() if before.get(name) != pair}
+
+
 def picture(observed: Cluster) -> str:
     """Every group with its counts and status, for the reason of a deadline."""
     groups = [f"{group.name} {group.current}/{group.target} {group.status}" for group in observed.groups.values()]
