@@ -10,11 +10,12 @@ import pytest
 
 from hyperpod_constructs.rehearsal.nodes import BedError, BedUnavailable, cgroup, host, tree
 from hyperpod_constructs.rehearsal.nodes.__main__ import main
-from hyperpod_constructs.rehearsal.nodes.suites import SUITES, suite_named
+from hyperpod_constructs.rehearsal.nodes.suites import SUITES, Suite, suite_named
 
 pytestmark = pytest.mark.fast
 
 TRIXIE = SUITES["trixie"]
+HOST = "hyperpod_constructs.rehearsal.nodes.host"
 
 
 def silent(text: str) -> None:
@@ -24,10 +25,10 @@ def silent(text: str) -> None:
 @pytest.fixture
 def good_host(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine on which all is well, whatever this one is."""
-    monkeypatch.setattr(host.sys, "platform", "linux")
+    monkeypatch.setattr(f"{HOST}.sys.platform", "linux")
     monkeypatch.setattr(host, "is_root", lambda: True)
     monkeypatch.setattr(host, "available_memory_mib", lambda: 8000)
-    monkeypatch.setattr(host.shutil, "which", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr(f"{HOST}.shutil.which", lambda program: f"/usr/bin/{program}")
     monkeypatch.delenv("NO_APT", raising=False)
     return monkeypatch
 
@@ -44,7 +45,7 @@ def good_host(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_a_machine_that_cannot_carry_a_bed_is_told_why(
     good_host: pytest.MonkeyPatch, tmp_path: Path, name: str, value: object, words: str
 ) -> None:
-    good_host.setattr(f"hyperpod_constructs.rehearsal.nodes.host.{name}", value)
+    good_host.setattr(f"{HOST}.{name}", value)
     with pytest.raises(BedUnavailable) as caught:
         host.require_host(build=True, folder=tmp_path, say=silent)
     assert words in str(caught.value)
@@ -53,7 +54,7 @@ def test_a_machine_that_cannot_carry_a_bed_is_told_why(
 
 def test_no_space_names_the_folder_and_the_way_out(good_host: pytest.MonkeyPatch, tmp_path: Path) -> None:
     usage = type("Usage", (), {"free": 300 * 2**20})
-    good_host.setattr(host.shutil, "disk_usage", lambda place: usage)
+    good_host.setattr(f"{HOST}.shutil.disk_usage", lambda place: usage)
     with pytest.raises(BedUnavailable, match=f"300 MiB free at {tmp_path}; .* 2500 MiB; .* HYPERPOD_REHEARSAL_DIR"):
         host.require_host(build=True, folder=tmp_path / "not/there/yet", say=silent)
     host.require_host(build=False, folder=tmp_path, say=silent)  # a tree that is built needs none
@@ -63,7 +64,12 @@ def test_missing_packages_are_installed_and_it_is_said_before(good_host: pytest.
     said: list[str] = []
     installed: list[list[str]] = []
     good_host.setattr(host, "missing_packages", lambda *, build: ["iproute2", "mmdebstrap"])
-    good_host.setattr(host, "run_apt", lambda arguments: installed.append(arguments) or said.append("installed"))
+
+    def install(arguments: list[str]) -> None:
+        installed.append(arguments)
+        said.append("installed")
+
+    good_host.setattr(host, "run_apt", install)
     host.require_host(build=True, folder=tmp_path, say=said.append)
     assert installed == [["install", "--no-install-recommends", "iproute2", "mmdebstrap"]]
     assert said == ["installing iproute2, mmdebstrap by apt-get (NO_APT=1 forbids this)", "installed"]
@@ -85,14 +91,14 @@ def test_a_failing_apt_updates_its_lists_and_tries_once_more(monkeypatch: pytest
         failed = command[5] == "install" and calls.count("install") == 1
         return subprocess.CompletedProcess(command, 100 if failed else 0, "", "E: Unable to locate package x")
 
-    monkeypatch.setattr(host.subprocess, "run", run)
+    monkeypatch.setattr(f"{HOST}.subprocess.run", run)
     host.run_apt(["install", "x"])
     assert calls == ["install", "update", "install"]
 
 
 def test_an_apt_that_goes_on_failing_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 100, "Reading\n", "E: Unable to locate package x\n")
-    monkeypatch.setattr(host.subprocess, "run", lambda *arguments, **options: failed)
+    monkeypatch.setattr(f"{HOST}.subprocess.run", lambda *arguments, **options: failed)
     with pytest.raises(BedUnavailable, match="apt-get install failed: E: Unable to locate package x; repair apt"):
         host.run_apt(["install", "x"])
 
@@ -146,7 +152,7 @@ def builder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces mmdebstrap by a slow stand-in; what it built."""
     built: list[str] = []
 
-    def build(suite: tree.Suite, target: Path, log: Path) -> None:
+    def build(suite: Suite, target: Path, log: Path) -> None:
         built.append(suite.name)
         (target / "etc").mkdir(parents=True)
         time.sleep(0.3)

@@ -128,7 +128,8 @@ class BedLauncher:
     Args:
         bed: where the nodes are made.
         scripts: where lifecycle scripts come from; ``BucketScripts`` with the emulator's S3 in a rehearsal.
-        story: how the platform behaves, by cluster name; a platform without faults for the others.
+        story: how the platform behaves, by cluster name.
+        default_story: how it behaves with all other clusters; by default without faults.
         on_line: each line of the provisioning logs with the instance's name, for whoever watches.
     """
 
@@ -138,11 +139,13 @@ class BedLauncher:
         scripts: ScriptStore,
         *,
         story: Mapping[str, Story] | None = None,
+        default_story: Story = Story(),  # noqa: B008 - frozen
         on_line: Callable[[str, str], None] = lambda name, line: None,
     ) -> None:
         self._bed = bed
         self._scripts = scripts
         self._stories = story or {}
+        self._default_story = default_story
         self._on_line = on_line
         self._platforms: dict[str, Platform] = {}
         self._views: dict[str, ClusterView] = {}
@@ -154,7 +157,7 @@ class BedLauncher:
         """The platform's side of a cluster."""
         with self._lock:
             if cluster_name not in self._platforms:
-                story = self._stories.get(cluster_name, Story())
+                story = self._stories.get(cluster_name, self._default_story)
                 self._platforms[cluster_name] = Platform(self._bed, self._scripts, story)
             return self._platforms[cluster_name]
 
@@ -196,7 +199,9 @@ class BedLauncher:
         elif result.edits:
             tracked.fail(f"{SCRIPT_FAILURE} Rehearsal: {result.reason}")
         else:
-            tracked.log.append(f"rehearsal: {result.reason}")
+            # A script that ended by itself has the last word in its log; what else went wrong is said here.
+            if result.reason != f"{tracked.plan.entry}: exit code {result.exit_code}":
+                tracked.log.append(f"rehearsal: {result.reason}")
             tracked.fail(SCRIPT_FAILURE)
 
     @staticmethod

@@ -114,6 +114,8 @@ FILES = {
     ),
     "etc/sudoers.d/90-ubuntu": "ubuntu ALL=(ALL) NOPASSWD:ALL\n",
     "etc/hosts": "127.0.0.1 localhost\n",
+    # Not Debian's, whose Include its own Slurm refuses.
+    "opt/slurm/etc/plugstack.conf": "# SPANK plugins\n",
     # The controllers of cgroup v2 are not to be had everywhere a bed runs.
     "opt/slurm/etc/cgroup.conf": "CgroupPlugin=disabled\n",
     "etc/rehearsal-image": "A Debian tree with stand-ins for the HyperPod image.\n",

@@ -65,7 +65,6 @@ def _user_ids(tree: Path, name: str) -> tuple[int, int]:
 
 def _add_slurm_paths(tree: Path, layer: Path) -> None:
     """/opt/slurm as on the image: its etc is the real folder and Debian's /etc/slurm a link to it."""
-    shutil.copytree(tree / "etc/slurm", layer / "opt/slurm/etc", dirs_exist_ok=True)
     (layer / "etc/slurm").symlink_to("/opt/slurm/etc")
     (layer / "opt/slurm/bin").symlink_to("/usr/bin")
     (layer / "opt/slurm/sbin").symlink_to("/usr/sbin")

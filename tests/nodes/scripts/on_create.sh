@@ -36,7 +36,7 @@ start_controller() {
     printf '%s\n' AuthType=auth/munge DbdHost="$(hostname)" SlurmUser=slurm StorageType=accounting_storage/mysql \
         StorageHost=localhost StorageUser=slurm StorageLoc=slurm_acct_db LogFile=/var/log/slurm/slurmdbd.log \
         >$etc/slurmdbd.conf
-    grep -q '^ReturnToService' $etc/slurm.conf || printf '%s\n' ReturnToService=2 SlurmdTimeout=10 \
+    grep -q '^ReturnToService' $etc/slurm.conf || printf '%s\n' ReturnToService=2 SlurmdTimeout=8 MessageTimeout=6 \
         AccountingStorageType=accounting_storage/slurmdbd AccountingStorageHost="$(hostname)" >>$etc/slurm.conf
     chmod 644 $etc/slurm.conf
     systemctl enable --now slurmdbd 2>/dev/null
