@@ -31,6 +31,7 @@ from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
 from hyperpod_constructs.lustre import LustreFileSystem
 from hyperpod_constructs.network import ClusterNetwork
 from hyperpod_constructs.node_config import node_config
+from hyperpod_constructs.observability import CostGuard, Observability
 from hyperpod_constructs.open_zfs import OpenZfsFileSystem
 from hyperpod_constructs.options import (
     Accounting,
@@ -46,6 +47,7 @@ from hyperpod_constructs.placement import (
     add_endpoints,
     admit_security_groups,
     check_zones,
+    database_of,
     network_for,
     surroundings_of,
 )
@@ -54,6 +56,7 @@ from hyperpod_constructs.role_grants import grant_features
 from hyperpod_constructs.roles import ExecutionRole
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
+from hyperpod_constructs.watching import Watching
 
 _TAG_PRIORITY = 100  # as a tag on a resource itself; Tags.of() uses the same
 
@@ -89,6 +92,12 @@ class SlurmCluster(ClusterBase):
         allow_group_deletion: names of groups that may be removed although they have nodes.
         removal_policy: of the cluster; ``DESTROY`` by default.
         tiered_storage: checkpoints in the nodes' memory; none by default. Experimental for Slurm.
+        observability: metrics, dashboard, alarms, notifications, log retention; nothing is made by default.
+        cost_guard: tells of groups that fail, and are billed, again and again; nothing is made by default.
+
+    Attributes:
+        observability: what was made of the argument; ``None`` without it.
+        cost_guard: what was made of the argument; ``None`` without it.
 
     Raises:
         SpecError: with every problem of the arguments.
@@ -132,6 +141,8 @@ class SlurmCluster(ClusterBase):
         allow_group_deletion: Sequence[str] = (),
         removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
         tiered_storage: TieredStorage | None = None,
+        observability: Observability | None = None,
+        cost_guard: CostGuard | None = None,
     ) -> None:
         self.spec = ClusterSpec(
             cluster_name=cluster_name,
@@ -150,7 +161,9 @@ class SlurmCluster(ClusterBase):
             allow_group_deletion=allow_group_deletion,
         )
         # Before anything is made: a half-made tree would only hide the message.
-        _check(self.spec, network, vpc, keep=removal_policy is RemovalPolicy.RETAIN, role=execution_role, scope=scope)
+        watching = Watching(self.spec, Stack.of(scope).region, observability, cost_guard)
+        keep = removal_policy is RemovalPolicy.RETAIN
+        _check(self.spec, network, vpc, keep=keep, role=execution_role, scope=scope, others=watching.problems())
         super().__init__(scope, id)
         self.cluster_name = cluster_name
         self.network = network or network_for(self, self.spec, vpc)
@@ -164,11 +177,14 @@ class SlurmCluster(ClusterBase):
         self._tag_manager = TagManager(TagType.STANDARD, RESOURCE_TYPE)
         for key, value in self.spec.tag_pairs:
             self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
-        self.scripts = self._deploy_scripts(scripts_bucket)
+        watching.prepare(self)
+        self.scripts = self._deploy_scripts(scripts_bucket, watching)
         self.resource = self._create_resource(removal_policy)
         self.cluster_arn = self.resource.get_att_string("ClusterArn")
         self.cluster_id = self.resource.get_att_string("ClusterId")
         self.log_group_name = self.resource.get_att_string("LogGroupName")
+        self.observability = watching.observe(self, list(self._roles.values()))
+        self.cost_guard = watching.guard(self)
 
     @property
     def tags(self) -> TagManager:
@@ -193,16 +209,15 @@ class SlurmCluster(ClusterBase):
         cluster_id = Fn.select(1, Fn.split("/", cluster_arn))
         return ImportedCluster(scope, id, cluster_name=cluster_name, cluster_arn=cluster_arn, cluster_id=cluster_id)
 
-    def _deploy_scripts(self, bucket: ScriptsBucket | None) -> ScriptsDeployment | None:
+    def _deploy_scripts(self, bucket: ScriptsBucket | None, watching: Watching) -> ScriptsDeployment | None:
         """Upload the scripts, unless every group is set up by its image alone."""
         bindings = self._bindings(None)
         self._warn(bindings)
         if all(self.spec.style_of(group) is LifecycleStyle.IMAGE_ONLY for group in self.spec.groups):
             return None
         bucket = bucket or ScriptsBucket(self, "ScriptsBucket")
-        scripts = ScriptsDeployment(
-            self, "Scripts", bucket=bucket, cluster_name=self.cluster_name, config=node_config(self.spec, bindings)
-        )
+        config = watching.node_config(node_config(self.spec, bindings))
+        scripts = ScriptsDeployment(self, "Scripts", bucket=bucket, cluster_name=self.cluster_name, config=config)
         if not bucket.nodes_may_read:
             for role in dict.fromkeys(self._roles.values()):
                 bucket.bucket.grant_read(role, f"{scripts.prefix}/*")
@@ -240,7 +255,8 @@ class SlurmCluster(ClusterBase):
         The service drops its network interfaces with the role's permissions, from our subnets and groups, over our
         routes: a cluster that loses one of them first stays in Deleting for ever (field report C-09).
         """
-        resource.node.add_dependency(self.network, provider, *self.file_systems, *dict.fromkeys(self._roles.values()))
+        parts = [*self.file_systems, *database_of(self.spec), *dict.fromkeys(self._roles.values())]
+        resource.node.add_dependency(self.network, provider, *parts)
         if self.scripts is not None:
             resource.node.add_dependency(self.scripts, self.scripts.bucket)
 
@@ -258,8 +274,10 @@ def _check(
     keep: bool,
     role: iam.IRole | None,
     scope: Construct,
+    others: Sequence[Problem],
 ) -> None:
     errors, _ = rules.check(spec)
+    errors += others
     if keep and not (_outlives(network, scope) and _outlives(role, scope)):
         message = (
             "got RETAIN, allowed: RETAIN only with a network and an execution_role of another stack or imported; "
