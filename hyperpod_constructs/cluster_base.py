@@ -6,8 +6,14 @@ from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from hyperpod_constructs.event_patterns import EventKind, EventLevel
+from hyperpod_constructs.metrics import ClusterMetrics
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_events as events
 
 METRIC_NAMESPACE = "/aws/sagemaker/Clusters"  # FACTS 8
 _METRIC_PERIOD_MINUTES = 5
@@ -21,7 +27,7 @@ _DESCRIBE = (
 )
 
 
-class ClusterBase(Construct):
+class ClusterBase(ClusterMetrics, Construct):
     """The attributes, grants and metrics of a cluster.
 
     Attributes:
@@ -55,6 +61,26 @@ class ClusterBase(Construct):
             statistic=statistic,
             period=period or Duration.minutes(_METRIC_PERIOD_MINUTES),
         )
+
+    def on_event(
+        self,
+        id: str,
+        *,
+        target: "events.IRuleTarget | None" = None,
+        level: EventLevel = EventLevel.ERROR,
+        kinds: "Sequence[EventKind]" = tuple(EventKind),
+    ) -> "dict[EventKind, events.Rule]":
+        """Rules for this cluster's events, one for each type, since each type nests otherwise (FACTS 8).
+
+        Args:
+            id: construct id, below this cluster.
+            target: what is called; nothing by default, add targets to the rules then.
+            level: the lowest that is wanted; errors only by default.
+            kinds: types of event; all by default.
+        """
+        from hyperpod_constructs.events import add_rules
+
+        return add_rules(Construct(self, id), self.cluster_name, target, level=level, kinds=kinds)
 
     def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
         """Let somebody do something with this cluster.
