@@ -20,16 +20,27 @@ if TYPE_CHECKING:
     from hyperpod_constructs.bindings import OpenZfsMount as OpenZfsMount
     from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.cluster import SlurmCluster as SlurmCluster
+    from hyperpod_constructs.cluster_observability import ClusterObservability as ClusterObservability
+    from hyperpod_constructs.cost_guard import ClusterCostGuard as ClusterCostGuard
     from hyperpod_constructs.data_repositories import DataEvent as DataEvent
     from hyperpod_constructs.data_repositories import DataRepository as DataRepository
     from hyperpod_constructs.errors import AssetError as AssetError
     from hyperpod_constructs.errors import SpecError as SpecError
+    from hyperpod_constructs.event_patterns import EventKind as EventKind
+    from hyperpod_constructs.event_patterns import EventLevel as EventLevel
     from hyperpod_constructs.lifecycle import ScriptsDeployment as ScriptsDeployment
     from hyperpod_constructs.lustre import LustreFileSystem as LustreFileSystem
     from hyperpod_constructs.lustre_options import LustreDeploymentType as LustreDeploymentType
     from hyperpod_constructs.lustre_options import LustreStorageType as LustreStorageType
     from hyperpod_constructs.network import ClusterNetwork as ClusterNetwork
     from hyperpod_constructs.node_config import node_config as node_config
+    from hyperpod_constructs.observability import Alarms as Alarms
+    from hyperpod_constructs.observability import CostGuard as CostGuard
+    from hyperpod_constructs.observability import MetricsSource as MetricsSource
+    from hyperpod_constructs.observability import NodeAgent as NodeAgent
+    from hyperpod_constructs.observability import Notifications as Notifications
+    from hyperpod_constructs.observability import Observability as Observability
+    from hyperpod_constructs.observability import PrometheusWorkspace as PrometheusWorkspace
     from hyperpod_constructs.open_zfs import OpenZfsFileSystem as OpenZfsFileSystem
     from hyperpod_constructs.open_zfs_options import OpenZfsCompression as OpenZfsCompression
     from hyperpod_constructs.open_zfs_options import OpenZfsDeploymentType as OpenZfsDeploymentType
@@ -53,6 +64,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import ReadyWhen as ReadyWhen
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
     from hyperpod_constructs.options import TieredStorage as TieredStorage
+    from hyperpod_constructs.prometheus import PrometheusTarget as PrometheusTarget
     from hyperpod_constructs.provider import ClusterProvider as ClusterProvider
     from hyperpod_constructs.role_statements import container_image_statements as container_image_statements
     from hyperpod_constructs.role_statements import remote_write_statements as remote_write_statements
@@ -87,6 +99,11 @@ _NAMES = {
     "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
     "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy PosixUser ReadyWhen "
     "ScheduledUpdate TieredStorage",
+    "cluster_observability": "ClusterObservability",
+    "cost_guard": "ClusterCostGuard",
+    "event_patterns": "EventKind EventLevel",
+    "observability": "Alarms CostGuard MetricsSource NodeAgent Notifications Observability PrometheusWorkspace",
+    "prometheus": "PrometheusTarget",
     "provider": "ClusterProvider",
     "roles": "ExecutionRole RolePath",
     "rules": "validate",
