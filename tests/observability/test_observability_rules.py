@@ -1,6 +1,6 @@
 """Bad input is refused before anything is made, in words, all of it at once."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -137,7 +137,7 @@ def found(spec: ClusterSpec = SPEC, region: str = "us-west-2", **options: Any) -
         ({"alarms": 3}, "alarms", "None for none"),
         ({"notifications": Notifications(emails=["ops"])}, "notifications.emails[0]", "an e-mail address"),
         ({"notifications": Notifications(quiet_minutes=0)}, "notifications.quiet_minutes", "1 to 1440"),
-        ({"notifications": Notifications(level="Error")}, "notifications.level", "EventLevel.ERROR"),
+        ({"notifications": Notifications(level=cast("Any", "Error"))}, "notifications.level", "EventLevel.ERROR"),
         ({"notifications": Notifications(kinds=[])}, "notifications.kinds", "at least one"),
         ({"hourly_prices_usd": {"ml.p5.48xlarge": 0}}, 'hourly_prices_usd["ml.p5.48xlarge"]', "above 0"),
         ({"hourly_prices_usd": {"p5": 1.0}}, "hourly_prices_usd", "ml.<family>.<size>"),

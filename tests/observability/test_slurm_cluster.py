@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import App, Stack
 
 from hyperpod_constructs import ComputeGroup, SpecError
 from hyperpod_constructs.observability import (
@@ -23,8 +23,8 @@ def _extra(plain: Synthesized, watched: Synthesized) -> set[str]:
     return set(watched.resources) - set(plain.resources)
 
 
-def _two(stack: Stack, **options: Any) -> tuple[Synthesized, Synthesized]:
-    other = Stack(stack.node.root, "Plain")
+def _two(app: App, stack: Stack, **options: Any) -> tuple[Synthesized, Synthesized]:
+    other = Stack(app, "Plain")
     a_cluster(other)
     a_cluster(stack, **options)
     return Synthesized(other), Synthesized(stack)
@@ -39,8 +39,8 @@ def test_off_by_default_there_is_no_resource_for_it(stack: Stack) -> None:
     assert "Custom::LogRetention" not in kinds
 
 
-def test_observing_a_cluster_changes_no_resource_that_was_there(stack: Stack) -> None:
-    plain, watched = _two(stack, observability=Observability(), cost_guard=CostGuard())
+def test_observing_a_cluster_changes_no_resource_that_was_there(app: App, stack: Stack) -> None:
+    plain, watched = _two(app, stack, observability=Observability(), cost_guard=CostGuard())
     assert set(plain.resources) <= set(watched.resources)
 
 
@@ -55,8 +55,8 @@ def test_one_argument_each_makes_the_whole(stack: Stack) -> None:
     assert len(template.of_type("AWS::Events::Rule")) == 4
 
 
-def test_the_cost_guard_alone_is_small(stack: Stack) -> None:
-    plain, watched = _two(stack, cost_guard=CostGuard(emails=["a@example.com"]))
+def test_the_cost_guard_alone_is_small(app: App, stack: Stack) -> None:
+    plain, watched = _two(app, stack, cost_guard=CostGuard(emails=["a@example.com"]))
     kinds = sorted(watched.resources[name]["Type"] for name in _extra(plain, watched))
     assert kinds == [
         "AWS::CloudWatch::Alarm",
@@ -110,10 +110,10 @@ def test_the_guards_alarm_lasts_a_window_after_the_last_failure(stack: Stack) ->
     assert properties["OKActions"]
 
 
-def test_node_agents_reach_the_scripts_configuration_and_move_their_prefix(stack: Stack) -> None:
+def test_node_agents_reach_the_scripts_configuration_and_move_their_prefix(app: App, stack: Stack) -> None:
     agent = NodeAgent(name="node-exporter", url="s3://bucket/agent.tar.gz", sha256="b" * 64)
     options = Observability(metrics=MetricsSource.NODE_AGENTS, agents=[agent], workspace=PrometheusWorkspace.new())
-    other = Stack(stack.node.root, "Other")
+    other = Stack(app, "Other")
     plain = a_cluster(other)
     watched = a_cluster(stack, observability=options)
     assert plain.scripts is not None
