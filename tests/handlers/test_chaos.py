@@ -6,16 +6,18 @@ others was touched, no group was lost or brought back, and every count is the on
 ``HYPERPOD_CHAOS=1000`` runs that many sequences; the ordinary run has a fixed few hundred, the same ones every time.
 """
 
+import contextlib
 import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from hyperpod_constructs.handlers.cluster.properties import LOGICAL_ID_TAG, STACK_ID_TAG
-from hyperpod_constructs.rehearsal.service import Limit
+from hyperpod_constructs.rehearsal.service import CallerCrash, Limit
 from tests.handlers.builders import NAME, Group, a_request, compute, controller, login, props
 from tests.handlers.replay import STACK_ID, Response, StackReplay, World
 
@@ -92,22 +94,38 @@ class ClusterLife(RuleBasedStateMachine):
         self.by_hand: set[str] = set()
         self.deleted_by_hand = False
         self.stranger = ""
+        self.scaled_meanwhile: set[str] = set()
 
     # What happens
 
-    @rule(template=TEMPLATES, faults=FAULTS, twice=st.booleans(), fails_elsewhere=st.sampled_from([False] * 3 + [True]))
+    @rule(
+        template=TEMPLATES,
+        faults=FAULTS,
+        twice=st.booleans(),
+        fails_elsewhere=st.sampled_from([False] * 3 + [True]),
+        meanwhile=st.none() | st.tuples(st.integers(0, 4), st.sampled_from(WORKERS), COUNTS),
+    )
     def deploy(
-        self, template: Template, faults: list[tuple[str, str, int, str]], twice: bool, fails_elsewhere: bool
+        self,
+        template: Template,
+        faults: list[tuple[str, str, int, str]],
+        twice: bool,
+        fails_elsewhere: bool,
+        meanwhile: tuple[int, str, int] | None,
     ) -> None:
+        self.scaled_meanwhile.clear()
+        self.stack.after_poll = lambda poll: self._operator_meanwhile(poll, meanwhile)
         before, answered = self._targets(), len(self.stack.responses)
         updates = self._successes("UpdateCluster")
         self._add(faults)
         self.stack.twice = twice
         response = self.stack.deploy(template.properties(), fails_elsewhere=fails_elsewhere)
         self.world.service.faults.clear()
+        self.stack.after_poll = lambda _: None
         requests = self.stack.responses[answered:]
         assert self.stack.status != "ROLLBACK_FAILED" or self.stranger, "what is not ours fails in words"
-        assert self._successes("UpdateCluster") - updates <= len(requests), "one call for each intended change"
+        made = self._successes("UpdateCluster") - updates - len(self.scaled_meanwhile)
+        assert made <= len(requests), "one call for each intended change"
         old, was_update = self.template, self.template is not None
         if response.succeeded and not fails_elsewhere:
             self.template = template
@@ -213,6 +231,8 @@ class ClusterLife(RuleBasedStateMachine):
         targets = self._targets()
         assert set(targets) - self.by_hand == {"controller", "login", *template.workers}
         for name, count in template.workers.items():
+            if name in self.scaled_meanwhile:
+                continue
             unchanged = old is not None and old.workers.get(name) == count and name in before
             assert targets[name] == (before[name] if unchanged else count)
 
@@ -226,6 +246,8 @@ class ClusterLife(RuleBasedStateMachine):
             return
         targets = self._targets()
         for name, count in before.items():
+            if name in self.scaled_meanwhile:
+                continue
             # A failed template that took an operator's count over looks, to a rollback, as if it had set it.
             taken_over = (
                 failed.workers.get(name) == count and old is not None and old.workers.get(name) == targets[name]
@@ -238,6 +260,16 @@ class ClusterLife(RuleBasedStateMachine):
     def _add(self, faults: list[tuple[str, str, int, str]]) -> None:
         for operation, error, times, when in faults:
             self.world.service.faults.add(operation, error, times=1 if error == "crash" else times, when=when)  # type: ignore[arg-type]
+
+    def _operator_meanwhile(self, poll: int, change: tuple[int, str, int] | None) -> None:
+        """An operator scales a group while CloudFormation waits; the operator's own call may meet a fault, too."""
+        if change is None or poll != change[0] or not self._owns() or not self._is_calm():
+            return
+        _, group, count = change
+        if group in self._targets():
+            self.scaled_meanwhile.add(group)
+            with contextlib.suppress(ClientError, CallerCrash):
+                self.world.scale(NAME, group, count)
 
     def _targets(self) -> dict[str, int]:
         cluster = self.world.describe(NAME)
@@ -252,10 +284,13 @@ class ClusterLife(RuleBasedStateMachine):
         return all(group["Status"] == "InService" for group in cluster["InstanceGroups"])
 
     def _owns(self) -> bool:
-        cluster = self.world.describe(NAME)
-        if cluster is None:
+        try:
+            cluster = self.world.describe(NAME)
+            if cluster is None:
+                return False
+            found = self.world.client.list_tags(ResourceArn=cluster["ClusterArn"])["Tags"]
+        except (ClientError, CallerCrash):
             return False
-        found = self.world.client.list_tags(ResourceArn=cluster["ClusterArn"])["Tags"]
         tags = {tag["Key"]: tag["Value"] for tag in found}
         return (tags.get(STACK_ID_TAG), tags.get(LOGICAL_ID_TAG)) == (STACK_ID, self.stack.logical_id)
 
