@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import ReadyWhen as ReadyWhen
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
     from hyperpod_constructs.options import TieredStorage as TieredStorage
+    from hyperpod_constructs.people import ClusterAdminPolicy as ClusterAdminPolicy
+    from hyperpod_constructs.people import ClusterUserPolicy as ClusterUserPolicy
     from hyperpod_constructs.prometheus import PrometheusTarget as PrometheusTarget
     from hyperpod_constructs.provider import ClusterProvider as ClusterProvider
     from hyperpod_constructs.role_statements import container_image_statements as container_image_statements
@@ -99,6 +101,7 @@ _NAMES = {
     "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
     "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy PosixUser ReadyWhen "
     "ScheduledUpdate TieredStorage",
+    "people": "ClusterAdminPolicy ClusterUserPolicy",
     "cluster_observability": "ClusterObservability",
     "cost_guard": "ClusterCostGuard",
     "event_patterns": "EventKind EventLevel",

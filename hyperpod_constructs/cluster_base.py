@@ -99,6 +99,34 @@ class ClusterBase(ClusterMetrics, Construct):
         """
         return self.grant(grantee, *(f"sagemaker:{name}" for name in _DESCRIBE))
 
+    def grant_admin(self, grantee: iam.IGrantable) -> None:
+        """Let somebody run the cluster: scale, repair, update, watch, log in; everything but delete it.
+
+        Args:
+            grantee: who.
+        """
+        from hyperpod_constructs.people import admin_statements
+
+        for statement in admin_statements(self):
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def grant_connect(self, grantee: iam.IGrantable, *, run_as: str = "") -> None:
+        """Let somebody log in to the nodes with Session Manager or SSH over it.
+
+        Args:
+            grantee: who.
+            run_as: Linux user of the sessions; the service's default user if not given.
+
+        Raises:
+            SpecError: ``run_as`` is no name of a Linux user.
+        """
+        from hyperpod_constructs.people import connect_statements, set_run_as
+
+        if run_as:
+            set_run_as(grantee, run_as)
+        for statement in connect_statements(self):
+            grantee.grant_principal.add_to_principal_policy(statement)
+
 
 class ImportedCluster(ClusterBase):
     """A cluster that exists; made by ``SlurmCluster.from_cluster_attributes``."""

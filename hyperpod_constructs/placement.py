@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from hyperpod_constructs.addresses import addresses_needed
 from hyperpod_constructs.endpoints import services_for
@@ -135,6 +135,20 @@ def add_endpoints(spec: ClusterSpec, network: ClusterNetwork, file_systems: Sequ
     if any(group.volume_kms_key is not None for group in spec.groups):
         features.append("kms")
     network.add_interface_endpoints(*services_for(*features))
+
+
+def database_of(spec: ClusterSpec) -> list[IConstruct]:
+    """The database construct that the cluster uses, for it must be wholly made before; none if it is not ours.
+
+    Args:
+        spec: the cluster's specification.
+    """
+    node = getattr(getattr(spec.accounting, "secret", None), "node", None)
+    if node is None:
+        return []
+    from hyperpod_constructs.accounting import AccountingDatabase  # the CDK's database module takes a second to import
+
+    return [node.scope] if isinstance(node.scope, AccountingDatabase) else []
 
 
 def surroundings_of(spec: ClusterSpec, network: ClusterNetwork, file_systems: Sequence["FileSystem"]) -> Surroundings:

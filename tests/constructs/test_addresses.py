@@ -7,6 +7,7 @@ import pytest
 
 from hyperpod_constructs import ComputeGroup, ControllerGroup, LoginGroup
 from hyperpod_constructs.addresses import addresses_needed, layout_problems, plan_layout, usable_addresses
+from hyperpod_constructs.specs import Group
 
 
 @pytest.mark.parametrize(("prefix", "usable"), [(16, 65531), (17, 32763), (24, 251), (28, 11)])
@@ -15,7 +16,7 @@ def test_aws_keeps_five_addresses_of_every_subnet(prefix: int, usable: int) -> N
 
 
 def test_a_p5_takes_32_addresses_and_other_nodes_at_least_one() -> None:
-    groups = [
+    groups: list[Group] = [
         ControllerGroup(instance_type="ml.m5.xlarge"),
         LoginGroup(instance_type="ml.m5.xlarge", instance_count=2),
         ComputeGroup(name="p5", instance_type="ml.p5.48xlarge", instance_count=16),

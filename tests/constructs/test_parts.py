@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
 from aws_cdk import App, Stack
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from hyperpod_constructs import ClusterProvider, ExecutionRole, ScriptsBucket
+from hyperpod_constructs import ClusterNetwork, ClusterProvider, ExecutionRole, ScriptsBucket, SpecError
 from hyperpod_constructs.lifecycle import ScriptsDeployment
 from tests.constructs.support import CONTEXT, Synthesized, a_cluster
 
@@ -147,3 +149,30 @@ def test_every_function_writes_to_a_log_group_of_the_stack_so_that_none_outlives
         assert function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] in template.of_type("AWS::Logs::LogGroup"), (
             name
         )
+
+
+def test_a_bucket_with_a_key_of_yours_grants_the_nodes_because_the_managed_policy_has_no_kms(stack: Stack) -> None:
+    key = kms.Key(stack, "Key")
+    logs = s3.Bucket(stack, "AccessLogs")
+    bucket = ScriptsBucket(stack, "Scripts", kms_key=key, access_logs_bucket=logs)
+    a_cluster(stack, scripts_bucket=bucket)
+    template = Synthesized(stack)
+    made = template.resources[stack.get_logical_id(bucket.bucket.node.default_child)]  # type: ignore[arg-type]
+    assert made["Properties"]["LoggingConfiguration"]["DestinationBucketName"]["Ref"].startswith("AccessLogs")
+    (policy,) = [item for name, item in template.of_type("AWS::IAM::Policy").items() if "ExecutionRole" in name]
+    assert "kms:Decrypt" in json.dumps(policy)
+
+
+def test_options_of_a_new_bucket_are_refused_for_an_existing_one(stack: Stack) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Mine", "my-scripts")
+    with pytest.raises(SpecError, match="kms_key: given together with bucket"):
+        ScriptsBucket(stack, "Scripts", bucket=bucket, kms_key=kms.Key(stack, "Key"))
+
+
+def test_two_clusters_in_one_bucket_have_prefixes_of_their_own_and_nothing_is_pruned(stack: Stack) -> None:
+    bucket, network = ScriptsBucket(stack, "Scripts"), ClusterNetwork(stack, "Network")
+    a_cluster(stack, "One", cluster_name="one", network=network, scripts_bucket=bucket)
+    a_cluster(stack, "Two", cluster_name="two", network=network, scripts_bucket=bucket)
+    uploads = [item["Properties"] for item in Synthesized(stack).of_type("Custom::CDKBucketDeployment").values()]
+    assert {item["DestinationBucketKeyPrefix"].split("/")[0] for item in uploads} == {"one", "two"}
+    assert {item["Prune"] for item in uploads} == {False}
