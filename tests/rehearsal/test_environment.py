@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hyperpod_constructs.rehearsal import environment
-from hyperpod_constructs.rehearsal.environment import DATA, default_root, explain_failure, prepare
+from hyperpod_constructs.rehearsal.builder import Part, explain_failure
+from hyperpod_constructs.rehearsal.environment import DATA, default_root, prepare
 from hyperpod_constructs.rehearsal.failures import RehearsalError
 
 pytestmark = pytest.mark.rehearsal
@@ -42,9 +43,9 @@ def test_a_half_built_part_of_a_killed_set_up_is_built_anew(tmp_path: Path, monk
     rubble.mkdir(parents=True)
     (rubble / "half").write_text("")
 
-    def only_one_part(_root: Path, _node: Path | None) -> list[environment._Part]:
+    def only_one_part(_root: Path, _node: Path | None) -> list[Part]:
         make = [sys.executable, "-c", "open('whole', 'w').write('')"]
-        return [environment._Part("part", "the part", ("lock",), lambda _folder: iter([make]))]
+        return [Part("part", "the part", ("lock",), lambda _folder: iter([make]))]
 
     part = only_one_part(tmp_path, None)[0]
     monkeypatch.setattr(environment, "_parts", only_one_part)
@@ -57,7 +58,7 @@ def test_a_half_built_part_of_a_killed_set_up_is_built_anew(tmp_path: Path, monk
 
 def test_a_new_lock_file_means_a_new_folder(tmp_path: Path) -> None:
     def part(lock: str) -> Path:
-        return environment._Part("part", "the part", (lock,), lambda _folder: iter([])).place(tmp_path)
+        return Part("part", "the part", (lock,), lambda _folder: iter([])).place(tmp_path)
 
     assert part("one") == part("one")
     assert part("one") != part("other")
