@@ -208,6 +208,38 @@ SLURM_ACCOUNT = Name(
     source="sacctmgr(1): accounts are kept in lower case",
 )
 
+SLURM_KEY = Name(
+    pattern=r"[A-Za-z][A-Za-z0-9]*",
+    maximum=64,
+    words="a key of slurm.conf, letters and digits, such as PriorityWeightQOS",
+    source="slurm.conf(5)",
+)
+STEP_NAME = Name(
+    pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*",
+    maximum=128,
+    words="letters, digits, . _ and -, 1 to 128 characters",
+    source="it is a line of the log and part of a file's name",
+)
+AGENT_NAME = Name(
+    pattern=r"[a-z0-9][a-z0-9_-]*",
+    maximum=64,
+    words="lower case letters, digits, _ and -, 1 to 64 characters, as the name of a systemd unit",
+    source="lifecycle_assets/node_config.schema.json",
+)
+FILE_URL = Name(
+    pattern=r"(https|s3)://[^\s/]+/\S+",
+    maximum=2048,
+    words="https://... or s3://..., which the nodes can reach",
+    source="lifecycle_assets/node_config.schema.json",
+)
+SHA256 = Name(
+    pattern=r"[0-9a-f]{64}",
+    minimum=64,
+    maximum=64,
+    words="64 hexadecimal digits, in lower case",
+    source="lifecycle_assets/node_config.schema.json",
+)
+
 TAG_KEY_MAXIMUM = 128  # model TagKey
 TAG_VALUE_MAXIMUM = 256  # model TagValue
 TAGS_MAXIMUM = 50  # model TagList
@@ -235,6 +267,18 @@ CLOUDFORMATION_WAIT_MINUTES = 60  # a custom resource's ServiceTimeout is at mos
 MINIMUM_ROLLBACK_MINUTES = 180  # FACTS 5.1: a minimum that is not met for three hours is given up by the service
 INSTANCE_STRESS_MINUTES = (45, 90)  # FACTS 6.4: what the InstanceStress check takes
 LAST_IMAGE_WITHOUT_DATABASE = (2, 1, 0)  # FACTS 5.1 and 6.1: external accounting needs an image after 2026-08-30
+
+BACKUP_MINUTES = (1, 1440)  # lifecycle_assets/node_config.schema.json; a dump a day is the least that helps
+STEP_SECONDS = (1, 3600)  # field report L-22: nothing waits without an end
+
+OWNED_SLURM_KEYS = frozenset(
+    {
+        *("clustername", "slurmctldhost", "nodename", "partitionname", "taskplugin", "schedulerparameters"),
+        *("nodes", "nodeset", "downnodes", "include", "statesavelocation", "topologyplugin"),
+    }
+)
+"""Keys of slurm.conf, in lower case, that the platform writes or that other arguments decide (FACTS 6.3, Q-08)."""
+OWNED_SLURM_PREFIXES = ("accountingstorage",)
 
 SYSTEM_PATHS = frozenset(
     f"/{name}"

@@ -109,7 +109,12 @@ class EbsVolume:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """How many instances at once: a count, or a percentage of the group."""
+    """How many instances at once.
+
+    Attributes:
+        type: a count, or a percentage of the group.
+        value: instances, or 1 to 100 percent.
+    """
 
     type: BatchType
     value: int

@@ -14,6 +14,7 @@ from hyperpod_constructs.rules import (
     cluster,
     groups,
     images,
+    lifecycle,
     literals,
     network,
     partitions,
@@ -23,13 +24,13 @@ from hyperpod_constructs.rules import (
     users,
     waits,
 )
-from hyperpod_constructs.rules.rule import Case, Level, Rule, Surroundings, shown
+from hyperpod_constructs.rules.rule import Case, Level, Rule, RuleBook, Surroundings, shown
 from hyperpod_constructs.rules.shape import repaired
 from hyperpod_constructs.specs import ClusterSpec
 
-__all__ = ["ALL_RULES", "Level", "Rule", "Surroundings", "check", "validate"]
+__all__ = ["ALL_RULES", "BOOKS", "Level", "Rule", "RuleBook", "Surroundings", "check", "validate"]
 
-_BOOKS = (
+BOOKS = (
     cluster.RULES,
     groups.RULES,
     partitions.RULES,
@@ -40,11 +41,12 @@ _BOOKS = (
     network.RULES,
     accounting.RULES,
     users.RULES,
+    lifecycle.RULES,
     tags.RULES,
     waits.RULES,
     literals.RULES,
 )
-ALL_RULES: tuple[Rule, ...] = tuple(rule for book in _BOOKS for rule in book.rules)
+ALL_RULES: tuple[Rule, ...] = tuple(rule for book in BOOKS for rule in book.rules)
 
 
 def check(

@@ -7,7 +7,7 @@ from hyperpod_constructs.options import AccountingKind, LifecycleStyle
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, shown
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Accounting")
 
 
 @RULES.error("accounting-complete", "model ClusterAccountingDatabase; FACTS 5.1")

@@ -7,7 +7,7 @@ from hyperpod_constructs.options import Capacity
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, repeated, shown
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Capacity and health checks")
 
 
 @RULES.error("training-plan", limits.TRAINING_PLAN_ARN.source)

@@ -14,7 +14,7 @@ from hyperpod_constructs.rules.rule import (
     shown,
 )
 
-RULES = RuleBook()
+RULES = RuleBook("The cluster")
 
 
 @RULES.error("cluster-name", limits.CLUSTER_NAME.source)

@@ -7,7 +7,7 @@ from hyperpod_constructs.options import NodeType
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, hyphenated, out_of_range, repeated, shown
 from hyperpod_constructs.specs import Group
 
-RULES = RuleBook()
+RULES = RuleBook("Groups")
 
 
 @RULES.error("group-name", limits.GROUP_NAME.source)

@@ -8,7 +8,7 @@ from hyperpod_constructs.options import Batch, BatchType, Deployment
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, repeated, shown
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Images and updates")
 
 
 @RULES.error("image-id", limits.IMAGE_ID.source)

@@ -9,7 +9,7 @@ from hyperpod_constructs.options import LifecycleStyle
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Literals among deploy-time values")
 
 _Value = tuple[str, Any, limits.Name]
 

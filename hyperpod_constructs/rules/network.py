@@ -8,7 +8,7 @@ from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, sh
 from hyperpod_constructs.specs import Group
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Network and zones")
 
 
 @RULES.error("availability-zone", limits.AVAILABILITY_ZONE.source)

@@ -7,7 +7,7 @@ from hyperpod_constructs.instance_types import is_accelerated
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, hyphenated, shown
 from hyperpod_constructs.specs import ComputeGroup
 
-RULES = RuleBook()
+RULES = RuleBook("Partitions")
 
 
 def _compute(case: Case) -> Iterator[tuple[str, ComputeGroup, str]]:

@@ -7,7 +7,7 @@ from hyperpod_constructs.options import Mount
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, shown
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("References to objects of the CDK")
 
 _PLAIN = (str, bytes, int, float, dict, list, tuple, set, frozenset)
 

@@ -80,9 +80,14 @@ class Rule:
 
 
 class RuleBook:
-    """Rules in the order in which their problems are told."""
+    """Rules of one subject, in the order in which their problems are told.
 
-    def __init__(self) -> None:
+    Args:
+        title: the subject, as docs/rules.md heads it.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
         self.rules: list[Rule] = []
 
     def error(self, rule_id: str, source: str) -> Callable[[Callable[[Case], Iterable[Finding]]], Rule]:

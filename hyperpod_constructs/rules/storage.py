@@ -10,7 +10,7 @@ from hyperpod_constructs.options import Mount
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, shown
 from hyperpod_constructs.tokens import is_token
 
-RULES = RuleBook()
+RULES = RuleBook("Volumes and file systems")
 
 
 @RULES.error("ebs-volume-size", "model ClusterEbsVolumeSizeInGB; FACTS 10")

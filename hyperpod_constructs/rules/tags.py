@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hyperpod_constructs import limits
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, repeated, shown
 
-RULES = RuleBook()
+RULES = RuleBook("Tags")
 
 
 @RULES.error("tag-key", "model TagKey; FACTS 10")

@@ -7,7 +7,7 @@ from hyperpod_constructs import limits
 from hyperpod_constructs.options import LifecycleStyle, PosixUser
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, repeated, shown
 
-RULES = RuleBook()
+RULES = RuleBook("Users")
 
 _KEY_TYPE = re.compile(r"(^|\s)(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)|sk-\S+@openssh\.com) \S+")
 

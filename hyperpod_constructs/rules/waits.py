@@ -7,7 +7,7 @@ from hyperpod_constructs.options import DeepHealthCheck, OnTimeout, ReadyWhen
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, shown
 from hyperpod_constructs.specs import ComputeGroup
 
-RULES = RuleBook()
+RULES = RuleBook("Waiting")
 
 
 def _awaited(case: Case) -> Iterator[tuple[str, ComputeGroup, int]]:

@@ -2,9 +2,11 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import Bindings
@@ -39,6 +41,8 @@ _SHARED_PARTITION = a_cluster(
     accounting=Accounting.none(),
 )
 
+_NODE_SCHEMA = Path(__file__).parents[2] / "lifecycle_assets" / "node_config.schema.json"
+
 CASES: dict[str, tuple[ClusterSpec, Bindings]] = {
     "documented": (a_cluster(), bindings_for(a_cluster())),
     "minimal": (_MINIMAL, bindings_for(_MINIMAL, mounts=())),
@@ -57,7 +61,9 @@ def test_golden_request(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden_node_config(name: str) -> None:
-    check_golden(f"node_config/{name}.json", node_config(*CASES[name]))
+    config = node_config(*CASES[name])
+    check_golden(f"node_config/{name}.json", config)
+    Draft202012Validator(json.loads(_NODE_SCHEMA.read_text())).validate(config)
 
 
 def _documented() -> dict[str, Any]:
