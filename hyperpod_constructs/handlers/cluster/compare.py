@@ -1,10 +1,9 @@
 """Compares what is wanted with what DescribeCluster shows, field by field, by the change policy. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from .policy import CLUSTER_POLICY, GROUP_POLICY, Change, Policy, Rule
@@ -46,12 +45,17 @@ def group_differences(
         live: the group as DescribeCluster shows it.
         before: the specification before this update; None when it is not known.
     """
-    return _differences(
-        GROUP_POLICY,
-        leaves(wanted),
-        leaves(_in_request_names(live, GROUP_POLICY)),
-        None if before is None else leaves(before),
-    )
+    wanted_leaves = leaves(wanted)
+    if before is None or _but_counts(before) == _but_counts(wanted):
+        # The usual case, and half of the work of a large cluster: only counts differ, and those are compared elsewhere.
+        before_leaves = None if before is None else wanted_leaves
+    else:
+        before_leaves = leaves(before)
+    return _differences(GROUP_POLICY, wanted_leaves, _live_leaves(live), before_leaves)
+
+
+def _but_counts(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in spec.items() if name not in ("InstanceCount", "MinInstanceCount")}
 
 
 def cluster_differences(
@@ -67,21 +71,20 @@ def cluster_differences(
 
 
 def _differences(policy: Policy, wanted: Leaves, live: Leaves, before: Leaves | None) -> list[Difference]:
-    found = []
-    for path in sorted({*wanted, *(before or {})}):
-        rule = policy.rule_for(part for part in path if not part.startswith("["))
-        if rule.change in (Change.IDENTITY, Change.EKS_ONLY, Change.COUNT):
-            continue
-        difference = _difference(path, rule, wanted, live, before)
-        if difference is not None:
-            found.append(difference)
-    return found
+    paths = wanted if before is None or before is wanted else {**wanted, **before}
+    found = (_difference(path, policy.rule_for(path), wanted, live, before) for path in paths)
+    return sorted((item for item in found if item is not None), key=lambda item: item.path)
+
+
+_NOT_COMPARED = (Change.IDENTITY, Change.EKS_ONLY, Change.COUNT)
 
 
 def _difference(path: Path, rule: Rule, wanted: Leaves, live: Leaves, before: Leaves | None) -> Difference | None:
     value, shown = wanted.get(path, rule.default), live.get(path, rule.default)
+    if value == shown or rule.change in _NOT_COMPARED:
+        return None
     templates_agree = before is not None and before.get(path, rule.default) == value
-    if value == shown or (shown is None and (templates_agree or before is None)):
+    if shown is None and (templates_agree or before is None):
         # What the service does not show cannot be compared; then only a change of the template counts.
         return None
     if rule.moves and (templates_agree or before is None):
@@ -92,18 +95,24 @@ def _difference(path: Path, rule: Rule, wanted: Leaves, live: Leaves, before: Le
 def leaves(value: Mapping[str, Any]) -> dict[Path, Any]:
     """Every field that holds a value, by its path, normalised so that equal settings are equal values."""
     found: dict[Path, Any] = {}
-    for name, item in value.items():
-        is_storage = name == "InstanceStorageConfigs"
-        found.update(_leaves((name,), _storage_by_kind(item or ()) if is_storage else item))
+    storage = value.get("InstanceStorageConfigs")
+    _collect((), {**value, "InstanceStorageConfigs": _storage_by_kind(storage)} if storage else value, found)
     return found
 
 
-def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, Mapping) and value:
-        for name, item in value.items():
-            yield from _leaves((*path, name), item)
-    elif value is not None and value != []:
-        yield path, _normalised(path, value)
+def _collect(parent: Path, value: Mapping[str, Any], found: dict[Path, Any]) -> None:
+    for name, item in value.items():
+        path = (*parent, name)
+        if type(item) in _PLAIN and name not in _NORMALISED:
+            found[path] = item
+        elif isinstance(item, dict) and item:
+            _collect(path, item, found)
+        elif item is not None and item != []:
+            found[path] = _normalised(path, item)
+
+
+_PLAIN = (str, int, bool)
+_NORMALISED = frozenset({"NextPatchDate", "SourceS3Uri", "VolumeKmsKeyId"})
 
 
 def _normalised(path: Path, value: Any) -> Any:
@@ -155,36 +164,17 @@ def _without_groups(request: Mapping[str, Any]) -> dict[str, Any]:
 _CLUSTER_MEMBERS = frozenset(rule.path.split(".")[0] for rule in CLUSTER_POLICY.rules)
 
 
-def _in_request_names(details: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """DescribeCluster's group in the request's names: only what a request can hold, each where a request has it."""
-    renamed: dict[str, Any] = {}
-    for source, target in _renames(policy):
-        value = _at(details, source)
-        if value is not None:
-            _put(renamed, target, value)
+def _live_leaves(details: Mapping[str, Any]) -> dict[Path, Any]:
+    """The leaves of DescribeCluster's group under the request's names: only what a request can hold."""
+    shown = leaves({name: value for name, value in details.items() if name in _SHOWN_MEMBERS})
+    renamed = {path: value for path, value in shown.items() if path[:1] not in _RENAMED and path[:2] not in _RENAMED}
+    for path, value in shown.items():
+        for length in (1, 2):
+            if path[:length] in _RENAMED:
+                renamed[(*_RENAMED[path[:length]], *path[length:])] = value
     return renamed
 
 
-@lru_cache(maxsize=4)
-def _renames(policy: Policy) -> tuple[tuple[Path, Path], ...]:
-    """Shorter paths first, so that a rule for a part of a member overwrites what the whole member brought."""
-    pairs = [(tuple(rule.observed_path.split(".")), tuple(rule.path.split("."))) for rule in policy.rules]
-    storage = ("InstanceStorageConfigs",)
-    others = [pair for pair in pairs if pair[1][0] != storage[0]]
-    return tuple(sorted([(storage, storage), *others], key=lambda pair: len(pair[1])))
-
-
-def _at(details: Any, path: Path) -> Any:
-    for part in path:
-        if not isinstance(details, Mapping):
-            return None
-        details = details.get(part)
-    return details
-
-
-def _put(target: dict[str, Any], path: Path, value: Any) -> None:
-    for part in path[:-1]:
-        inner = target.get(part)
-        target[part] = dict(inner) if isinstance(inner, Mapping) else {}
-        target = target[part]
-    target[path[-1]] = value
+_OBSERVED = [(tuple(rule.observed_path.split(".")), tuple(rule.path.split("."))) for rule in GROUP_POLICY.rules]
+_SHOWN_MEMBERS = frozenset(observed[0] for observed, _ in _OBSERVED)
+_RENAMED: Mapping[Path, Path] = {observed: path for observed, path in _OBSERVED if observed != path}

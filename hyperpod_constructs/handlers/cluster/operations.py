@@ -138,10 +138,9 @@ def is_rolling_back(event: Event, aws: Aws) -> bool:
 
 def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
     name, desired, aws = str(event.physical_id), _desired(event), services.aws
-    cluster = aws.describe(name)
+    cluster, tags = aws.patiently(lambda: _with_tags(aws, name))
     if cluster is None:
         raise ChangeRefusedError([_gone_text(name)])
-    tags = aws.tags(cluster.arn)
     if not owns(event.owner, tags):
         raise ChangeRefusedError([foreign_text(name, event.owner, "changed")])
     try:

@@ -4,8 +4,8 @@ Closed by default: a field without a rule is refused. The names that DescribeClu
 they differ from the request's. Sources are the pages and models that FACTS sections 5.1 and 5.3 cite.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -223,21 +223,24 @@ CLUSTER_RULES: tuple[Rule, ...] = (
 TAGS_ARE_SEPARATE = "Tags travel by AddTags and DeleteTags, InstanceGroups by the group rules"
 
 
-@dataclass(frozen=True)
 class Policy:
     """Rules with a fast look-up: the longest path that is a prefix of the field wins."""
 
-    rules: tuple[Rule, ...]
-    by_path: Mapping[tuple[str, ...], Rule] = field(init=False, compare=False)
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._by_path = {tuple(rule.path.split(".")): rule for rule in rules}
+        self._found: dict[tuple[str, ...], Rule] = {}
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_path", {tuple(rule.path.split(".")): rule for rule in self.rules})
+    def rule_for(self, path: tuple[str, ...]) -> Rule:
+        """The rule of a field; refuses what no rule covers. Parts in brackets only say which of several."""
+        rule = self._found.get(path)
+        if rule is None:
+            rule = self._found[path] = self._look_up(tuple(part for part in path if not part.startswith("[")))
+        return rule
 
-    def rule_for(self, path: Iterable[str]) -> Rule:
-        """The rule of a field; refuses what no rule covers."""
-        parts = tuple(path)
+    def _look_up(self, parts: tuple[str, ...]) -> Rule:
         for length in range(len(parts), 0, -1):
-            rule = self.by_path.get(parts[:length])
+            rule = self._by_path.get(parts[:length])
             if rule is not None:
                 return rule
         return Rule(
