@@ -8,8 +8,9 @@ from nodelib.errors import StepError
 from nodelib.node_config import User
 from nodelib.step import Context
 
-# Groups that no image has get an id out of their name, so that it is the same on every node and never shifts.
-FIRST_DERIVED_GID, DERIVED_GIDS = 61_000, 3_000
+# Groups that no image has get an id out of their name, so that it is the same on every node and never shifts: above
+# those of the image, below those of users.
+FIRST_DERIVED_GID, DERIVED_GIDS = 1_200, 800
 LOCK_TRIES = 10
 
 

@@ -79,7 +79,7 @@ class FakeRunner:
         returncode: int = 0,
         stdout: str = "",
         stderr: str = "",
-        does: Callable[[list[str], str], Result | None] | None = None,
+        does: Callable[[list[str], str], Any] | None = None,
     ) -> None:
         fixed = Result(returncode, stdout, stderr)
         self.answers.insert(0, (prefix, lambda argv, stdin: (does(argv, stdin) if does else None) or fixed))
@@ -163,6 +163,7 @@ class Machine:
         self.files = NodeFiles(root, self.ownership)
         self.scripts = root / "scripts"
         self.log: list[str] = []
+        self.units: dict[str, dict[str, str]] = {}
 
     def put(self, path: str, text: str, mode: int = 0o644) -> None:
         target = self.root / path.lstrip("/")
@@ -187,12 +188,41 @@ class Machine:
     def run(self, context: Context, *steps: Step) -> list[StepResult]:
         return Engine(context, self.log.append).run(steps)
 
+    @staticmethod
+    def result(returncode: int, stderr: str = "") -> Result:
+        return Result(returncode, "", stderr)
+
     def snapshot(self) -> dict[str, bytes]:
         return {
             str(path.relative_to(self.root)): path.read_bytes()
             for path in sorted(self.root.rglob("*"))
             if path.is_file() and "var/log/provision" not in str(path)
         }
+
+
+def units(machine: Machine, *names: str, **start_commands: str) -> None:
+    """Give the machine a systemd with these units, stopped and disabled; it follows the commands it is given."""
+    for name in names:
+        machine.units[name] = {
+            "LoadState": "loaded",
+            "ActiveState": "inactive",
+            "UnitFileState": "disabled",
+            "ExecStart": start_commands.get(name, ""),
+        }
+
+    def show(argv: list[str], _stdin: str) -> Result:
+        blocks = (machine.units.get(name, {"LoadState": "not-found"}) for name in argv[3:])
+        return Result(0, "\n\n".join("\n".join(f"{k}={v}" for k, v in block.items()) for block in blocks))
+
+    def change(argv: list[str], _stdin: str) -> None:
+        unit = machine.units.get(argv[-1], {})
+        if argv[1] in ("enable", "disable"):
+            unit["UnitFileState"] = f"{argv[1]}d"
+        if "--now" in argv or argv[1] in ("start", "restart", "stop"):
+            unit["ActiveState"] = "inactive" if argv[1] in ("disable", "stop") else "active"
+
+    machine.runner.answer("systemctl", does=change)
+    machine.runner.answer("systemctl", "show", does=show)
 
 
 def run_entry(
