@@ -2,12 +2,15 @@
 
 from ipaddress import IPv4Network
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hyperpod_constructs import ComputeGroup, ControllerGroup, LoginGroup
 from hyperpod_constructs.addresses import addresses_needed, layout_problems, plan_layout, usable_addresses
-from hyperpod_constructs.specs import Group
+
+if TYPE_CHECKING:
+    from hyperpod_constructs.specs import Group
 
 
 @pytest.mark.parametrize(("prefix", "usable"), [(16, 65531), (17, 32763), (24, 251), (28, 11)])
