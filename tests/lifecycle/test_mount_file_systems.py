@@ -1,5 +1,7 @@
 """Mounting: idempotent, patient, and never on top of something else."""
 
+import sys
+
 import pytest
 from nodelib.mounts import fstab_line, mounted_at, parse_mount_table
 from nodelib.node_config import Mount
@@ -85,8 +87,6 @@ def test_unreachable_file_system_ends_with_source_last_error_and_advice(node: Ma
 
 
 def test_mount_that_cannot_be_written_to_fails(node: Machine) -> None:
-    import sys
-
     node.runner.answer(sys.executable, returncode=1, stderr="Read-only file system")
     [result] = node.run(node.context("compute"), MOUNT_FILE_SYSTEMS)
     assert "Read-only file system" in result.remarks[0]

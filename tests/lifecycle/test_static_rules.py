@@ -11,7 +11,7 @@ from nodelib.engine import TOTAL_TIMEOUT_SECONDS
 from nodelib.node_config import FEATURE_DEFAULTS, parse_node_config
 from steps import all_steps
 
-from tests.lifecycle.support import ASSETS, NODE_TYPES, Machine, node_config
+from tests.lifecycle.support import ASSETS, NODE_TYPES, Machine, node_config, units
 
 PYTHON = sorted(ASSETS.rglob("*.py"))
 SHELL = sorted(ASSETS.rglob("*.sh"))
@@ -89,8 +89,6 @@ def test_daemons_are_started_by_our_steps_in_one_style_only(style: str, node_typ
 
 
 def test_full_default_set_on_a_compute_node_stays_far_below_120_child_processes(machine: Machine) -> None:
-    from tests.lifecycle.support import units
-
     units(machine, "munge", "slurmd", "slurmctld", "slurmdbd", "ssh", slurmd="argv[]=/x $SLURMD_OPTIONS ;")
     for path in ("files/job_scripts.sh", "files/logrotate.conf", "files/probe_file_system.py"):
         machine.put(f"/scripts/{path}", (ASSETS / path).read_text())

@@ -9,7 +9,8 @@ from tests.lifecycle.support import Machine, units
 
 CONF = "ClusterName=demo\n"
 PARTITION = "PartitionName=train Nodes=ip-10-0-0-1 Topology=train-tree State=UP\n"
-REAL_YAML = "- topology: train-tree\n  cluster_default: true\n  tree:\n    switches:\n      - switch: s1\n        nodes: n[1-2]\n"
+SWITCHES = "  tree:\n    switches:\n      - switch: s1\n        nodes: n[1-2]\n"
+REAL_YAML = f"- topology: train-tree\n  cluster_default: true\n{SWITCHES}"
 
 
 @pytest.mark.parametrize(
@@ -64,8 +65,6 @@ def test_step_repairs_now_and_before_each_start_of_slurmctld(machine: Machine) -
     assert result.remarks == ("repaired: TopologyPlugin=topology/tree without a topology in topology.conf",)
     assert SlurmConf(machine.files).get("TopologyPlugin") == "topology/flat"
     drop_in = machine.get("/etc/systemd/system/slurmctld.service.d/50-hyperpod-constructs-topology.conf")
-    assert (
-        "ExecStartPre=-+/usr/bin/python3 -B /opt/hyperpod-constructs/lifecycle_script.py --only guard_topology"
-        in drop_in
-    )
+    command = "/usr/bin/python3 -B /opt/hyperpod-constructs/lifecycle_script.py --only guard_topology"
+    assert f"ExecStartPre=-+{command}" in drop_in
     assert machine.run(context, GUARD_TOPOLOGY)[0].changed == ()

@@ -1,7 +1,10 @@
 """Users with fixed ids, homes and keys on a file system that many nodes set up at once."""
 
+import itertools
 import os
+import signal
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +44,7 @@ def append(machine: Machine, path: str, line: str) -> None:
 
 
 def add_user(machine: Machine, argv: list[str]) -> None:
-    options = dict(zip(argv[1:-1], argv[2:], strict=False))
+    options = dict(itertools.pairwise(argv))
     ids = f"{options['--uid']}:{options['--gid']}"
     append(machine, "/etc/passwd", f"{argv[-1]}:x:{ids}::{options['--home-dir']}:/bin/bash\n")
     for group in options.get("--groups", "").split(","):
@@ -229,8 +232,6 @@ def in_20_processes(node: Machine, context: Context, work: Any) -> list[int]:
 
 class RealClock(FakeClock):
     def sleep(self, seconds: float) -> None:
-        import time
-
         super().sleep(seconds / 10)
         time.sleep(min(seconds, 0.02))
 
@@ -262,14 +263,12 @@ def test_lock_held_by_another_node_for_ever_is_an_error_that_names_it(node: Mach
         with node_lock(context, "/fsx/lock"):
             os.write(write_end, b"x")
             os.close(write_end)
-            import signal
-
             signal.pause()
     os.read(read_end, 1)
     try:
-        with pytest.raises(StepError, match="waited 120 s for the lock /fsx/lock, which another node holds"):
-            with node_lock(context, "/fsx/lock"):
-                pass
+        message = "waited 120 s for the lock /fsx/lock, which another node holds"
+        with pytest.raises(StepError, match=message), node_lock(context, "/fsx/lock"):
+            pytest.fail("the lock is held")
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)
