@@ -41,7 +41,7 @@ def test_nothing_changed_is_done() -> None:
     assert plan(desired(), desired(), observed()) == Done()
 
 
-def test_scaling_sends_only_that_group_with_its_full_specification() -> None:
+def test_v12_scaling_sends_only_that_group_with_its_full_specification() -> None:
     request = one_update(plan(desired(p5(6)), desired(p5(4)), observed(p5(4))))
     (group,) = request.pop("InstanceGroups")
     assert request == {"ClusterName": "my-training-cluster"}
@@ -255,6 +255,23 @@ def test_tiered_storage_dropped_from_the_template_is_disabled() -> None:
 
 def test_what_an_operator_set_and_the_template_never_mentioned_is_left_alone() -> None:
     assert plan(desired(), desired(), observed(TieredStorageConfig={"Mode": "Enable"})) == Done()
+
+
+def test_a_pin_dropped_from_the_template_leaves_the_image_alone() -> None:
+    old = p5(4, ImageReleaseVersion="2.1.5", ImageId="ami-0123456789abcdef0")
+    assert plan(desired(p5(4)), desired(old), observed(old)) == Done()
+
+
+def test_node_recovery_dropped_from_the_template_goes_back_to_the_default() -> None:
+    before, now = desired(request=a_request(NodeRecovery="None")), desired(request=a_request(NodeRecovery=None))
+    assert one_update(plan(now, before, observed(NodeRecovery="None")))["NodeRecovery"] == "Automatic"
+
+
+def test_the_default_port_of_a_database_is_no_difference() -> None:
+    before = desired(request=a_request(Orchestrator={"Slurm": {"AccountingDatabase": DATABASE}}))
+    with_port = {**DATABASE, "Port": 3306}
+    now = desired(request=a_request(Orchestrator={"Slurm": {"AccountingDatabase": with_port}}))
+    assert plan(now, before, observed(Orchestrator={"Slurm": {"AccountingDatabase": DATABASE}})) == Done()
 
 
 # Groups that come and go

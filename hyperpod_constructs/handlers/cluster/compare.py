@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .policy import CLUSTER_POLICY, GROUP_POLICY, Change, Policy, Rule
+from .policy import CLUSTER_POLICY, GROUP_POLICY, Absence, Change, Policy, Rule
 
 Path = tuple[str, ...]
 Leaves = Mapping[Path, Any]
@@ -81,7 +81,8 @@ _NOT_COMPARED = (Change.IDENTITY, Change.EKS_ONLY, Change.COUNT)
 
 def _difference(path: Path, rule: Rule, wanted: Leaves, live: Leaves, before: Leaves | None) -> Difference | None:
     value, shown = wanted.get(path, rule.default), live.get(path, rule.default)
-    if value == shown or rule.change in _NOT_COMPARED:
+    left_alone = value is None and rule.absence is Absence.SERVICE_DECIDES
+    if value == shown or left_alone or rule.change in _NOT_COMPARED:
         return None
     templates_agree = before is not None and before.get(path, rule.default) == value
     if shown is None and (templates_agree or before is None):

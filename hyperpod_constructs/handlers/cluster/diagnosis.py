@@ -4,7 +4,7 @@ Everything beyond the cause is looked up, and every look-up may fail: a missing 
 the first error (field report C-05).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -152,8 +152,3 @@ def _attempt(what: str, look_up: Callable[[], T], otherwise: T) -> T:
     except Exception as error:
         log("details not available", what=what, error=f"{type(error).__name__}: {error}")
         return otherwise
-
-
-def joined(problems: Sequence[str]) -> str:
-    """Several refusals in one reason, each kept readable."""
-    return shortened("\n".join(problems), REASON_CHARACTERS)

@@ -28,8 +28,8 @@ class Absence(Enum):
     """What it means when the template does not give a field."""
 
     REQUIRED = "always sent"
-    SERVICE_DECIDES = "the service's default stands, and whatever an operator set is left alone"
-    NOT_CONFIGURED = "there is no such setting; dropping it from the template takes it away"
+    SERVICE_DECIDES = "whatever the service or an operator chose is left alone, also when the template drops it"
+    NOT_CONFIGURED = "there is no such setting, or the default; dropping it from the template takes it away"
 
 
 NEW_GROUP = "give the group another name: that adds a new group and removes this one (list it in allow_group_deletion)"
@@ -204,7 +204,6 @@ CLUSTER_RULES: tuple[Rule, ...] = (
     Rule(
         path="NodeRecovery",
         change=Change.IN_PLACE,
-        absence=Absence.SERVICE_DECIDES,
         default="Automatic",
         source="model",
     ),
@@ -219,8 +218,6 @@ CLUSTER_RULES: tuple[Rule, ...] = (
     Rule(path="ClusterRole", change=Change.EKS_ONLY, source="FACTS 5.4: autoscaling of nodes by Karpenter"),
     Rule(path="AutoScaling", change=Change.EKS_ONLY, source="FACTS 5.4: Karpenter"),
 )
-
-TAGS_ARE_SEPARATE = "Tags travel by AddTags and DeleteTags, InstanceGroups by the group rules"
 
 
 class Policy:
