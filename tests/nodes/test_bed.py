@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -205,3 +206,29 @@ def test_ssh_host_keys_are_each_nodes_own(bed: Bed, node: str, place: Callable[[
     assert within(10, lambda: bed.run(other.name, ["bash", "-c", read]).exit_code == 0)
     assert shell(bed, node, read) != shell(bed, other.name, read)
     bed.remove(other.name)
+
+
+def test_a_full_disk_is_full_for_its_node_alone(bed: Bed, node: str, place: Callable[[], Place]) -> None:
+    taken = place()
+    bed.add(taken.name, taken.address, disk_mib=64)
+    write = ["dd", "if=/dev/zero", "of=/var/big", "bs=1M", "count=80"]
+    assert "No space left on device" in bed.run(taken.name, write).stderr
+    assert bed.run(node, write).exit_code == 0
+    bed.remove(taken.name)
+
+
+def test_users_log_in_with_a_key_from_one_node_to_another(bed: Bed, node: str, place: Callable[[], Place]) -> None:
+    other = place()
+    bed.add(other.name, other.address)
+    make = "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 && cat ~/.ssh/id_ed25519.pub"
+    key = shell(bed, node, f'su - ubuntu -c "{make}"')
+    bed.put(other.name, {"/home/ubuntu/.ssh/authorized_keys": (key.encode(), 0o600)}, owner="ubuntu:ubuntu")
+    ssh = f"ssh -o BatchMode=yes -o StrictHostKeyChecking=no {other.name} hostname"
+    assert shell(bed, node, f"su - ubuntu -c '{ssh}'") == other.name
+    bed.remove(other.name)
+
+
+def test_a_node_may_set_the_parameters_of_its_own_network_alone(bed: Bed, node: str) -> None:
+    assert bed.run(node, ["sysctl", "-w", "net.core.somaxconn=4321"]).exit_code == 0
+    assert Path("/proc/sys/net/core/somaxconn").read_text().strip() != "4321"
+    assert bed.run(node, ["sysctl", "-w", "vm.swappiness=1"]).exit_code != 0

@@ -160,7 +160,9 @@ def builder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(tree, "require_host", lambda **options: None)
     monkeypatch.setattr(tree, "_run_mmdebstrap", build)
     monkeypatch.setattr(tree, "_add_image_users", lambda root: None)
-    monkeypatch.setattr(tree, "_ensure_nspawn", lambda folder, say: (Path("/usr/bin/systemd-nspawn"), None))
+    monkeypatch.setattr(tree, "_has_nspawn", lambda folder: True)
+    monkeypatch.setattr(tree, "_find_nspawn", lambda folder: (Path("/usr/bin/systemd-nspawn"), None))
+    monkeypatch.setattr(tree, "running_beds", list)
     return built
 
 
@@ -198,6 +200,16 @@ def test_what_a_killed_build_left_is_removed(builder: list[str], tmp_path: Path)
     (tmp_path / "trixie/tree-old.partial/etc").mkdir(parents=True)
     tree.ensure_tree(TRIXIE, tmp_path, say=silent)
     assert not (tmp_path / "trixie/tree-old.partial").exists()
+
+
+@pytest.mark.parametrize("in_use", [False, True])
+def test_a_tree_of_other_packages_is_removed_unless_a_bed_may_stand_on_it(
+    builder: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_use: bool
+) -> None:
+    monkeypatch.setattr(tree, "running_beds", lambda: ["a bed"] if in_use else [])
+    (tmp_path / "trixie/tree-0000000000").mkdir(parents=True)
+    tree.ensure_tree(TRIXIE, tmp_path, say=silent)
+    assert (tmp_path / "trixie/tree-0000000000").exists() is in_use
 
 
 def test_a_lock_that_is_never_freed_does_not_wait_for_ever(tmp_path: Path) -> None:

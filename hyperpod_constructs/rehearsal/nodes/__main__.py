@@ -43,6 +43,11 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--on-init-complete", metavar="FILE", help="entry script, in ON_INIT_COMPLETE style")
     run.add_argument("--seconds", type=float, default=1800.0, help="the bed ends after this; default 1800")
     run.add_argument("--shell", metavar="TEXT", help="run this on the login node and end with its exit code")
+    bench = commands.add_parser("bench", help="how long nodes take to boot and to become idle in Slurm")
+    bench.add_argument("--suite", default=DEFAULT_SUITE, help=f"one of {', '.join(SUITES)}; default {DEFAULT_SUITE}")
+    bench.add_argument("--repeat", type=int, default=5, metavar="N", help="nodes measured a style; default 5")
+    bench.add_argument("--on-create", type=Path, metavar="FILE", help="entry script of the ON_CREATE style")
+    bench.add_argument("--on-init-complete", type=Path, metavar="FILE", help="entry script of the other style")
     execute = commands.add_parser("exec", help="run a command on a node of the running bed")
     execute.add_argument("node")
     execute.add_argument("arguments", nargs=argparse.REMAINDER, metavar="COMMAND")
@@ -126,6 +131,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def bench(options: argparse.Namespace) -> int:
+    from hyperpod_constructs.rehearsal.agent.bench import measure, table
+
+    entries = {"OnCreate": options.on_create, "OnInitComplete": options.on_init_complete}
+    given = {style: entry for style, entry in entries.items() if entry}
+    for line in table(measure(options.suite, given, repeat=options.repeat, say=say)):
+        print(line)  # noqa: T201 - the result of the command
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line; one sentence and exit code 1 when that cannot be done."""
     options = parser().parse_args(arguments)
@@ -133,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "doctor": doctor,
         "build": lambda: build(options.suites),
         "run": lambda: run(options),
+        "bench": lambda: bench(options),
         "exec": lambda: execute(options),
         "list": list_beds,
         "sweep": sweep,

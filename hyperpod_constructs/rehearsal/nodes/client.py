@@ -51,6 +51,7 @@ class BedClient:
         *,
         labels: Mapping[str, str] | None = None,
         volumes: Sequence[str] = (),
+        disk_mib: int = 2048,
     ) -> None:
         """Boot a node; returns when its systemd is up (about 1.5 s).
 
@@ -59,12 +60,13 @@ class BedClient:
             address: IPv4 address in a private network.
             labels: remembered and listed, never looked at.
             volumes: which of /opt/sagemaker and /opt/dlami/nvme it has as mounted volumes; none by default.
+            disk_mib: size of its root and volumes together, in memory as far as used.
 
         Raises:
             NodeError: name or address are wrong or taken, the bed is full, or it did not come up.
         """
-        given = {"node": node, "address": address, "labels": dict(labels or {}), "volumes": list(volumes)}
-        self.call("add", timeout_seconds=BOOT_TIMEOUT_SECONDS, **given)
+        given = {"address": address, "labels": dict(labels or {}), "volumes": list(volumes), "disk_mib": disk_mib}
+        self.call("add", timeout_seconds=BOOT_TIMEOUT_SECONDS, node=node, **given)
 
     def remove(self, node: str) -> None:
         """End a node at once, with all its files."""

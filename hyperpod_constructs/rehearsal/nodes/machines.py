@@ -14,6 +14,7 @@ from hyperpod_constructs.rehearsal.nodes.errors import NodeError
 from hyperpod_constructs.rehearsal.nodes.execution import entered
 
 BOOT_TIMEOUT_SECONDS = 60.0
+DEFAULT_DISK_MIB = 2048  # in memory, as far as it is used; bounds what a script that runs wild can take
 REBOOT_EXIT_CODE = 133  # what systemd-nspawn ends with when its machine asked for a reboot
 # Where a secondary EBS volume and the local NVMe disks are mounted on the image (FACTS 7.3, section 10).
 VOLUMES = ("/opt/sagemaker", "/opt/dlami/nvme")
@@ -50,12 +51,14 @@ class Machine:
         labels: what the one who added it wants to remember (role, instance id); never looked at.
         volumes: which of VOLUMES it has.
         link: its network link's end on the bridge.
+        disk_mib: size of its root and volumes together.
     """
 
     name: str
     address: str
     place: Place
     link: str
+    disk_mib: int = DEFAULT_DISK_MIB
     labels: dict[str, str] = field(default_factory=dict)
     volumes: tuple[str, ...] = ()
     connected: bool = True
@@ -70,7 +73,7 @@ class Machine:
 
     @property
     def console(self) -> Path:
-        return self.folder / "console.log"
+        return self.place.folder / f"{self.name}.console"
 
     @property
     def leader(self) -> int:
@@ -110,6 +113,8 @@ class Machine:
             raise
 
     def _lay_files(self) -> None:
+        self.folder.mkdir(parents=True)
+        _mount(self.name, "tmpfs", f"mode=755,size={self.disk_mib}m", self.folder)
         for name in ("own/etc", "work", "root"):
             (self.folder / name).mkdir(parents=True)
         own = self.folder / "own"
@@ -119,15 +124,7 @@ class Machine:
         (own / "etc/resolv.conf").write_text(resolver)
         lower = ":".join(str(folder) for folder in self.place.lower)
         options = f"lowerdir={lower},upperdir={own},workdir={self.folder / 'work'}"
-        done = subprocess.run(
-            ["mount", "-i", "-t", "overlay", "-o", options, "overlay", self.folder / "root"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise NodeError(f"the root file system of {self.name} cannot be mounted: {done.stderr.strip()}")
+        _mount(self.name, "overlay", options, self.folder / "root")
 
     def _command(self) -> list[str]:
         binds = []
@@ -221,8 +218,11 @@ class Machine:
         cgroup.kill_all(group)
         cgroup.remove(group)
         network.detach(self.name, self.link)
-        subprocess.run(["umount", "-l", self.folder / "root"], capture_output=True, timeout=30, check=False)
-        subprocess.run(["rm", "-rf", "--one-file-system", self.folder], capture_output=True, timeout=60, check=False)
+        for mounted in (self.folder / "root", self.folder):
+            subprocess.run(["umount", "-l", mounted], capture_output=True, timeout=30, check=False)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+            self.console.unlink()
 
     def describe(self) -> dict[str, object]:
         return {
@@ -234,6 +234,13 @@ class Machine:
             "volumes": list(self.volumes),
             "labels": self.labels,
         }
+
+
+def _mount(node: str, kind: str, options: str, target: Path) -> None:
+    command = ["mount", "-i", "-t", kind, "-o", options, kind, str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if done.returncode != 0:
+        raise NodeError(f"the file system of {node} cannot be mounted: {done.stderr.strip()}")
 
 
 def children(parent: int) -> list[int]:

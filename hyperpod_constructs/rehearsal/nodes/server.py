@@ -19,7 +19,7 @@ from hyperpod_constructs.rehearsal.nodes import dns, execution, network, protoco
 from hyperpod_constructs.rehearsal.nodes.errors import BedError, NodeError
 from hyperpod_constructs.rehearsal.nodes.file_systems import FileSystems
 from hyperpod_constructs.rehearsal.nodes.layer import build_layer
-from hyperpod_constructs.rehearsal.nodes.machines import VOLUMES, Machine, Place
+from hyperpod_constructs.rehearsal.nodes.machines import DEFAULT_DISK_MIB, VOLUMES, Machine, Place
 from hyperpod_constructs.rehearsal.nodes.settings import BedSettings
 
 if TYPE_CHECKING:
@@ -77,14 +77,21 @@ class Bed:
             return self._machines[node]
 
     def add(
-        self, node: str, address: str, labels: dict[str, str] | None = None, volumes: tuple[str, ...] = ()
+        self,
+        node: str,
+        address: str,
+        labels: dict[str, str] | None = None,
+        volumes: tuple[str, ...] = (),
+        disk_mib: int = DEFAULT_DISK_MIB,
     ) -> dict[str, object]:
         """Boot a node; returns when its systemd is up.
 
         Raises:
             NodeError: name or address are wrong or taken, the bed is full, or it did not come up.
         """
-        machine = self._reserve(node, address, labels or {}, tuple(volumes))
+        machine = self._reserve(
+            name=node, address=address, labels=labels or {}, volumes=tuple(volumes), disk_mib=disk_mib
+        )
         try:
             machine.start()
         except BaseException:
@@ -94,29 +101,22 @@ class Bed:
         self._names.add(node, address)
         return machine.describe()
 
-    def _reserve(self, node: str, address: str, labels: dict[str, str], volumes: tuple[str, ...]) -> Machine:
+    def _reserve(self, name: str, address: str, volumes: tuple[str, ...], **others: Any) -> Machine:
         network.prefix_length(address)
-        if not _NODE_NAME.fullmatch(node):
-            raise NodeError(f'got node name "{node}"; allowed: 1 to 63 of a-z, 0-9 and inner "-"')
+        if not _NODE_NAME.fullmatch(name):
+            raise NodeError(f'got node name "{name}"; allowed: 1 to 63 of a-z, 0-9 and inner "-"')
         if unknown := set(volumes) - set(VOLUMES):
             raise NodeError(f"got volumes {', '.join(sorted(unknown))}; allowed: {', '.join(VOLUMES)}")
         with self._lock:
             for other in self._machines.values():
-                if node == other.name or address == other.address:
+                if name == other.name or address == other.address:
                     raise NodeError(f"node {other.name} has that name or address {address} already; remove it first")
             if len(self._machines) >= self._settings.maximum_nodes:
                 raise NodeError(f"the bed is full: {len(self._machines)} nodes; start it with a larger maximum_nodes")
             self._links += 1
-            machine = Machine(
-                name=node,
-                address=address,
-                place=self._place,
-                link=f"node{self._links}",
-                labels=labels,
-                volumes=volumes,
-            )
-            self._machines[node] = machine
-            return machine
+            given = {"name": name, "address": address, "volumes": volumes, **others}
+            self._machines[name] = Machine(place=self._place, link=f"node{self._links}", **given)
+            return self._machines[name]
 
     def remove(self, node: str) -> None:
         machine = self._machine(node)
@@ -129,7 +129,7 @@ class Bed:
         """A new machine of the same name and address: new root and volumes, same shared file systems."""
         old = self._machine(node)
         self.remove(node)
-        return self.add(node, old.address, old.labels if labels is None else labels, old.volumes)
+        return self.add(node, old.address, old.labels if labels is None else labels, old.volumes, old.disk_mib)
 
     def execute(self, caller: socket.socket, streams: list[int], node: str, **options: Any) -> int:
         command = execution.Command(**{**options, "arguments": tuple(options["arguments"])})

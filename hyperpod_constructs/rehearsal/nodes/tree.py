@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hyperpod_constructs.rehearsal.nodes.errors import BedError, BedUnavailable
 from hyperpod_constructs.rehearsal.nodes.host import Say, require_host, run_apt
+from hyperpod_constructs.rehearsal.nodes.registry import running_beds
 from hyperpod_constructs.rehearsal.nodes.suites import Suite
 
 BUILD_TIMEOUT_SECONDS = 900
@@ -86,17 +87,30 @@ def ensure_tree(suite: Suite, cache: Path, *, say: Say) -> Tree:
         BedUnavailable: this machine cannot build it (no root, no Debian, no space, packages out of reach).
     """
     require_host(build=not is_built(suite, cache), folder=cache, say=say)
-    with locked(cache / "lock", say=say):
-        _remove_unfinished(cache / suite.name)
-        if not is_built(suite, cache):
-            _build(suite, tree_dir(suite, cache), say)
-        nspawn, libraries = _ensure_nspawn(cache / "nspawn", say)
+    if not is_built(suite, cache) or not _has_nspawn(cache / "nspawn"):
+        with locked(cache / "lock", say=say):
+            _remove_unfinished(cache / suite.name)
+            if not is_built(suite, cache):
+                _build(suite, tree_dir(suite, cache), say)
+                _remove_old_trees(suite, cache)
+            if not _has_nspawn(cache / "nspawn"):
+                _unpack_nspawn(cache / "nspawn", say)
+    nspawn, libraries = _find_nspawn(cache / "nspawn")
     return Tree(suite=suite.name, root=tree_dir(suite, cache), nspawn=nspawn, libraries=libraries)
 
 
 def _remove_unfinished(folder: Path) -> None:
     for left in folder.glob("*.partial"):
         shutil.rmtree(left)
+
+
+def _remove_old_trees(suite: Suite, cache: Path) -> None:
+    """Trees of other package lists than today's, unless some bed may stand on one."""
+    if running_beds():
+        return
+    for tree in (cache / suite.name).glob("tree-*"):
+        if tree != tree_dir(suite, cache):
+            shutil.rmtree(tree)
 
 
 def _build(suite: Suite, target: Path, say: Say) -> None:
@@ -186,25 +200,27 @@ def _add_image_users(root: Path) -> None:
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
 
 
-def _ensure_nspawn(folder: Path, say: Say) -> tuple[Path, Path | None]:
-    """systemd-nspawn of the host's release: the installed one, or one unpacked here.
+def _program(folder: Path) -> Path:
+    return folder / "usr/bin/systemd-nspawn"
 
-    Not installed, since that would upgrade the systemd of the host; not the tree's, since its libraries need the
-    tree's own loader.
-    """
+
+def _has_nspawn(folder: Path) -> bool:
+    return shutil.which("systemd-nspawn") is not None or _program(folder).exists()
+
+
+def _find_nspawn(folder: Path) -> tuple[Path, Path | None]:
+    """systemd-nspawn of the host's release: the installed one, or the one unpacked here with its libraries."""
     installed = shutil.which("systemd-nspawn")
     if installed:
         return Path(installed), None
-    program = folder / "usr/bin/systemd-nspawn"
-    if not program.exists():
-        say("unpacking systemd-nspawn of this release (it is not installed)")
-        _unpack_nspawn(folder)
-    libraries = next(folder.glob("usr/lib/*/systemd"), None) or next(folder.glob("usr/lib/systemd"), None)
-    _check_nspawn(program, libraries)
-    return program, libraries
+    libraries = next(folder.glob("usr/lib/*/systemd"), None)
+    _check_nspawn(_program(folder), libraries)
+    return _program(folder), libraries
 
 
-def _unpack_nspawn(folder: Path) -> None:
+def _unpack_nspawn(folder: Path, say: Say) -> None:
+    """Not installed, since that would upgrade the host's systemd; not the tree's, whose libraries need its loader."""
+    say("unpacking systemd-nspawn of this release (it is not installed)")
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
