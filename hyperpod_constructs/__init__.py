@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hyperpod_constructs.observability import Alarms as Alarms
     from hyperpod_constructs.observability import CostGuard as CostGuard
     from hyperpod_constructs.observability import MetricsSource as MetricsSource
-    from hyperpod_constructs.observability import NodeAgent as NodeAgent
     from hyperpod_constructs.observability import Notifications as Notifications
     from hyperpod_constructs.observability import Observability as Observability
     from hyperpod_constructs.observability import PrometheusWorkspace as PrometheusWorkspace
@@ -56,10 +55,12 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import LifecycleStyle as LifecycleStyle
     from hyperpod_constructs.options import Mount as Mount
     from hyperpod_constructs.options import NetworkInterfaceType as NetworkInterfaceType
+    from hyperpod_constructs.options import NodeAgent as NodeAgent
     from hyperpod_constructs.options import NodeRecovery as NodeRecovery
     from hyperpod_constructs.options import NodeType as NodeType
     from hyperpod_constructs.options import OnTimeout as OnTimeout
     from hyperpod_constructs.options import PatchingStrategy as PatchingStrategy
+    from hyperpod_constructs.options import PinnedFile as PinnedFile
     from hyperpod_constructs.options import PosixUser as PosixUser
     from hyperpod_constructs.options import ReadyWhen as ReadyWhen
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
@@ -99,13 +100,13 @@ _NAMES = {
     "network": "ClusterNetwork",
     "node_config": "node_config",
     "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
-    "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy PosixUser ReadyWhen "
-    "ScheduledUpdate TieredStorage",
+    "LifecycleStyle Mount NetworkInterfaceType NodeAgent NodeRecovery NodeType OnTimeout PatchingStrategy PinnedFile "
+    "PosixUser ReadyWhen ScheduledUpdate TieredStorage",
     "people": "ClusterAdminPolicy ClusterUserPolicy",
     "cluster_observability": "ClusterObservability",
     "cost_guard": "ClusterCostGuard",
     "event_patterns": "EventKind EventLevel",
-    "observability": "Alarms CostGuard MetricsSource NodeAgent Notifications Observability PrometheusWorkspace",
+    "observability": "Alarms CostGuard MetricsSource Notifications Observability PrometheusWorkspace",
     "prometheus": "PrometheusTarget",
     "provider": "ClusterProvider",
     "roles": "ExecutionRole RolePath",

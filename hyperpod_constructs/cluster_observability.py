@@ -1,5 +1,6 @@
 """Makes of :class:`Observability` what it says, for one cluster."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -19,7 +20,6 @@ from hyperpod_constructs.events import EventFunction, acknowledge, add_rules, ev
 from hyperpod_constructs.handlers.notify.permissions import READS
 from hyperpod_constructs.observability import (
     MetricsSource,
-    NodeAgent,
     Notifications,
     Observability,
     PrometheusKind,
@@ -217,6 +217,8 @@ def node_settings(
 ) -> dict[str, Any]:
     """What the node scripts are told: keys for node_config.json; none unless they run the agents.
 
+    A step of theirs that ships with them and reads its settings from its arguments, in the form of a user's step.
+
     Args:
         options: what is wanted.
         spec: the cluster.
@@ -225,15 +227,24 @@ def node_settings(
     """
     if options.metrics is not MetricsSource.NODE_AGENTS or prometheus is None:
         return {}
+    types = {group.name: list(group.all_instance_types) for group in spec.groups}
     settings = {
-        "remote_write_url": prometheus.remote_write_url,
-        "region": region if prometheus.workspace_arn else "",
-        "scrape_interval_seconds": options.scrape_interval_seconds,
-        "slurm_metrics": "auto",
-        "instance_types": {group.name: list(group.all_instance_types) for group in spec.groups},
-        "hourly_prices_usd": options.prices,
+        "--remote-write-url": prometheus.remote_write_url,
+        # Only Amazon Managed Prometheus wants signed requests.
+        "--region": region if prometheus.workspace_arn else "",
+        "--scrape-interval-seconds": str(options.scrape_interval_seconds),
+        "--instance-types": json.dumps(types),
+        "--hourly-prices-usd": json.dumps(options.prices),
     }
-    return {"features": {"observability": settings}, "agents": [_agent(agent) for agent in options.agents]}
+    step = {
+        "name": "metrics",
+        "path": "files/node_metrics.py",
+        # Before Slurm: the agents, which start after it, find their configuration.
+        "stage": "before_slurm",
+        "required": False,
+        "arguments": ["set-up", *(word for setting in settings.items() for word in setting)],
+    }
+    return {"user_steps": [step]}
 
 
 def merged(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,14 +264,3 @@ def merged(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, 
         else:
             result[name] = value
     return result
-
-
-def _agent(agent: NodeAgent) -> dict[str, Any]:
-    return {
-        "name": agent.name,
-        "node_types": [node_type.value.lower() for node_type in agent.node_types],
-        "url": agent.url,
-        "sha256": agent.sha256,
-        "program": agent.program,
-        "arguments": list(agent.arguments),
-    }

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from hyperpod_constructs.event_patterns import EventKind, EventLevel
-from hyperpod_constructs.options import NodeType, as_pairs, as_tuple
+from hyperpod_constructs.options import as_pairs, as_tuple
 
 
 class MetricsSource(StrEnum):
@@ -21,7 +21,8 @@ class MetricsSource(StrEnum):
     """The platform's own ``sagemaker-observability`` cluster extension, on every present and future node, whatever
     the lifecycle style (FACTS 5.4). The default."""
     NODE_AGENTS = "NodeAgents"
-    """Agents that the node scripts install and keep running: for images that the extension does not support."""
+    """Agents that the node scripts keep running (``LifecycleScripts.agents``), for images that the extension does not
+    support. The scripts configure them, and write Slurm's metrics where no exporter has them."""
     NONE = "None"
     """Nobody. The service's CloudWatch metrics of Slurm (FACTS 8) are there all the same."""
 
@@ -75,31 +76,6 @@ class PrometheusWorkspace:
     def none(cls) -> Self:
         """No Prometheus: the extension sends its metrics to CloudWatch (FACTS 5.4)."""
         return cls(kind=PrometheusKind.NONE)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NodeAgent:
-    """A program that the node scripts fetch, check and keep running under systemd.
-
-    Attributes:
-        name: of the unit: lower case letters, digits, ``-`` and ``_``.
-        url: ``https://`` or ``s3://`` address of the program, or of a tar archive with it.
-        sha256: of what is at the address; 64 hexadecimal digits.
-        node_types: where it runs; everywhere by default.
-        program: path inside the archive; the file itself by default.
-        arguments: of the program.
-    """
-
-    name: str
-    url: str
-    sha256: str
-    node_types: Sequence[NodeType] = ()
-    program: str = ""
-    arguments: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("node_types", "arguments"):
-            object.__setattr__(self, name, as_tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,8 +141,7 @@ class Observability:
         extension_settings: changes to the extension's configuration, in its own words, such as
             ``{"metricsProvider": {"ncclMetrics": {"level": "ENABLED"}}}``. Its destination comes from ``workspace``.
         extension_version: ``x.y.z``; the latest at creation by default. Cannot go back (FACTS 5.4).
-        agents: what the node scripts run with ``NODE_AGENTS``.
-        scrape_interval_seconds: of the node agents, 5 to 300; 30 by default.
+        scrape_interval_seconds: of ``NODE_AGENTS``, 5 to 300; 30 by default.
         hourly_prices_usd: what an instance of a type costs you, for cost panels and estimates; none by default.
         grafana_role: an ``IRole`` of your Grafana workspace; it may then read the Prometheus workspace. No Grafana is
             made.
@@ -185,7 +160,6 @@ class Observability:
     workspace: PrometheusWorkspace = field(default_factory=PrometheusWorkspace.new)
     extension_settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     extension_version: str = ""
-    agents: Sequence[NodeAgent] = ()
     scrape_interval_seconds: int = 30
     hourly_prices_usd: Mapping[str, float] | Sequence[tuple[str, float]] = ()
     grafana_role: Any = None
@@ -195,7 +169,6 @@ class Observability:
     log_retention_days: int | None = 30
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", as_tuple(self.agents))
         object.__setattr__(self, "hourly_prices_usd", as_pairs(self.hourly_prices_usd))
 
     @property

@@ -15,13 +15,12 @@ from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
     MetricsSource,
-    NodeAgent,
     Notifications,
     Observability,
     PrometheusKind,
     PrometheusWorkspace,
 )
-from hyperpod_constructs.options import LifecycleStyle, NodeType
+from hyperpod_constructs.options import LifecycleStyle
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec
 
@@ -97,8 +96,6 @@ def _metrics(options: Observability, spec: ClusterSpec, region: str) -> Found:
         yield from _without_extension(options)
     if options.metrics is MetricsSource.NODE_AGENTS:
         yield from _node_agents(options, spec)
-    elif options.agents:
-        yield "agents", "given although the node scripts run none; set metrics=MetricsSource.NODE_AGENTS"
 
 
 def _workspace(workspace: PrometheusWorkspace, region: str) -> Found:
@@ -152,31 +149,9 @@ def _node_agents(options: Observability, spec: ClusterSpec) -> Found:
         yield "workspace", "got none(), but node agents have nowhere else to write; use new() or existing()"
     if all(spec.style_of(group) is LifecycleStyle.IMAGE_ONLY for group in spec.groups):
         yield "metrics", "got NODE_AGENTS, but no group runs node scripts (style IMAGE_ONLY); use EXTENSION"
-    if not options.agents:
-        yield "agents", "got none, allowed: at least one; without them nothing would be collected"
+    if not spec.lifecycle.agents:
+        yield "metrics", "got NODE_AGENTS, but no agents; name at least one in lifecycle=LifecycleScripts(agents=[...])"
     yield from _whole("scrape_interval_seconds", options.scrape_interval_seconds, 5, 300)
-    for index, agent in enumerate(options.agents):
-        for field, message in _agent(agent):
-            yield f"agents[{index}]{field}", message
-
-
-def _agent(agent: object) -> Found:
-    if not isinstance(agent, NodeAgent):
-        yield "", f"got {shown(agent)}, allowed: a NodeAgent"
-        return
-    patterns = (
-        ("name", r"[a-z0-9_-]+", "lower case letters, digits, - and _"),
-        ("url", r"(https|s3)://\S+", "an https:// or s3:// address"),
-        ("sha256", r"[0-9a-f]{64}", "64 hexadecimal digits in lower case"),
-    )
-    for name, pattern, words in patterns:
-        value = getattr(agent, name)
-        if not _is_token(value) and not (isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII)):
-            yield f".{name}", f"got {shown(value)}, allowed: {words}"
-    node_types: Sequence[object] = agent.node_types
-    unknown = [item for item in node_types if not isinstance(item, NodeType)]
-    if unknown:
-        yield ".node_types", f"got {shown(unknown[0])}, allowed: members of NodeType"
 
 
 def _alarms(alarms: object, spec: ClusterSpec) -> Found:

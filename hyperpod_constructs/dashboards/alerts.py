@@ -33,11 +33,19 @@ _DISKS = '{fstype!~"tmpfs|ramfs|devtmpfs|overlay|squashfs"}'
 ALERTS = (
     Alert(
         name="SlurmControllerDown",
-        expression='up{job="slurm"} == 0',
+        expression='max by (cluster) (hyperpod_slurm_up) == 0 or max by (cluster) (up{job="slurm"}) == 0',
         minutes=5,
         severity="critical",
         summary="slurmctld of {{ $labels.cluster }} does not answer",
         what_to_do="on the controller: systemctl status slurmctld, /var/log/slurm/slurmctld.log",
+    ),
+    Alert(
+        name="SlurmMetricsStale",
+        expression='time() - max by (cluster) (node_textfile_mtime_seconds{file=~".*slurm.prom"}) > 600',
+        minutes=5,
+        severity="warning",
+        summary="metrics of the Slurm queue of {{ $labels.cluster }} are old",
+        what_to_do="on the controller: systemctl status hyperpod-constructs-slurm-metrics.timer",
     ),
     Alert(
         name="ExporterDown",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Metrics that no exporter has: what this node is and costs, and what Slurm's queue looks like.
 
-``set-up`` runs once as a step of the node scripts. It writes the node's own metrics into the folder that a node exporter
-reads (its textfile collector), and the configuration of a Prometheus agent. On the controller it also starts a timer
-that runs ``collect``.
+``set-up`` runs once as a step of the node scripts. It writes the node's own metrics into the folder that a node
+exporter reads (its textfile collector), and the configuration of a Prometheus agent. On the controller it also starts
+a timer that runs ``collect``.
 
 ``collect`` asks sinfo, squeue and sdiag, and writes metrics under the names of Slurm's own OpenMetrics end point (25.11
 and later; Slurm documentation, metrics guide). Where slurmctld serves that end point by itself, it is scraped instead,
@@ -12,6 +12,7 @@ and only what it lacks is written: how long pending jobs have waited. Nothing is
 Standard library only, Python 3.9 and later.
 """
 
+import argparse
 import json
 import os
 import re
@@ -20,7 +21,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -314,7 +314,7 @@ def _set_up_controller(interval_seconds: int) -> None:
 
 def _serves_metrics() -> bool:
     try:
-        with urllib.request.urlopen(f"http://{SLURMCTLD}{END_POINTS[0]}", timeout=5) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"http://{SLURMCTLD}{END_POINTS[0]}", timeout=5) as answer:
             return answer.status == 200 and b"slurm_" in answer.read()
     except (OSError, ValueError):
         return False
@@ -327,17 +327,24 @@ def _run(command: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """``set-up <settings as JSON>``, or ``collect``."""
-    if arguments[:1] == ["set-up"] and len(arguments) == 2:
-        set_up(json.loads(arguments[1]), os.environ)
+    """Run one of the two commands."""
+    parser = argparse.ArgumentParser(description="metrics of a HyperPod node and of its Slurm queue")
+    commands = parser.add_subparsers(dest="command", required=True)
+    setting_up = commands.add_parser("set-up", help="write what this node needs")
+    setting_up.add_argument("--remote-write-url", required=True)
+    setting_up.add_argument("--region", default="", help="for signing requests; none: they are not signed")
+    setting_up.add_argument("--scrape-interval-seconds", type=int, default=30)
+    setting_up.add_argument("--instance-types", type=json.loads, default={}, help="JSON: group to its types")
+    setting_up.add_argument("--hourly-prices-usd", type=json.loads, default={}, help="JSON: type to price")
+    commands.add_parser("collect", help="write Slurm's metrics")
+    settings = vars(parser.parse_args(arguments))
+    if settings["command"] == "set-up":
+        set_up(settings, os.environ)
         return 0
-    if arguments == ["collect"]:
-        has_end_point = _serves_metrics()
-        _write(f"{FOLDER}/slurm_targets.json", json.dumps(scrape_targets(has_end_point)))
-        _write(f"{FOLDER}/slurm.prom", collect(_run, time.time(), has_end_point=has_end_point))
-        return 0
-    sys.stderr.write("usage: node_metrics.py set-up <settings as JSON> | collect\n")
-    return 2
+    has_end_point = _serves_metrics()
+    _write(f"{FOLDER}/slurm_targets.json", json.dumps(scrape_targets(has_end_point)))
+    _write(f"{FOLDER}/slurm.prom", collect(_run, time.time(), has_end_point=has_end_point))
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
+import jsonschema
 import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
 
-from hyperpod_constructs import SpecError
+from hyperpod_constructs import SpecError, assets
 from hyperpod_constructs.cluster_observability import ClusterObservability, merged, node_settings, prometheus_target
 from hyperpod_constructs.cost_guard import ClusterCostGuard
 from hyperpod_constructs.event_patterns import EventKind, EventLevel
@@ -17,12 +18,11 @@ from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
     MetricsSource,
-    NodeAgent,
     Notifications,
     Observability,
     PrometheusWorkspace,
 )
-from hyperpod_constructs.options import NodeType
+from hyperpod_constructs.options import LifecycleScripts, NodeAgent, PinnedFile
 from tests.constructs.support import Synthesized, a_cluster
 
 WORKSPACE = "arn:aws:aps:us-west-2:111122223333:workspace/ws-11111111-2222-3333-4444-555555555555"
@@ -142,7 +142,7 @@ def test_the_alert_rules_go_to_a_workspace_of_ours(stack: Stack) -> None:
     _, rules = template.only("AWS::APS::RuleGroupsNamespace")
     names = [rule["alert"] for rule in json.loads(rules["Properties"]["Data"])["groups"][0]["rules"]]
     assert "HyperPodSlurmControllerDown" in names
-    assert len(names) == len(set(names)) == 12
+    assert len(names) == len(set(names)) == 13
 
 
 def test_a_grafana_of_yours_may_read_and_no_grafana_is_made(stack: Stack) -> None:
@@ -153,43 +153,42 @@ def test_a_grafana_of_yours_may_read_and_no_grafana_is_made(stack: Stack) -> Non
     assert not any("Grafana" in item["Type"] for item in template.resources.values())
 
 
-def test_node_agents_travel_in_the_node_configuration(stack: Stack) -> None:
-    cluster = a_cluster(stack)
-    agent = NodeAgent(
-        name="node-exporter", url="https://example.com/a.tar.gz", sha256="a" * 64, node_types=[NodeType.COMPUTE]
-    )
-    options = Observability(
-        metrics=MetricsSource.NODE_AGENTS, agents=[agent], hourly_prices_usd={"ml.p5.48xlarge": 60.5}
-    )
+def test_what_agents_must_know_travels_as_a_step_of_the_node_scripts(stack: Stack) -> None:
+    agent = NodeAgent(file=PinnedFile(name="node-exporter", url="https://example.com/a", sha256="a" * 64))
+    cluster = a_cluster(stack, lifecycle=LifecycleScripts(agents=[agent]))
+    options = Observability(metrics=MetricsSource.NODE_AGENTS, hourly_prices_usd={"ml.p5.48xlarge": 60.5})
     target = prometheus_target(stack, cluster.cluster_name, options)
     assert target is not None
-    settings = node_settings(options, cluster.spec, target, "us-west-2")
-    assert settings == {
-        "features": {
-            "observability": {
-                "remote_write_url": target.remote_write_url,
-                "region": "us-west-2",
-                "scrape_interval_seconds": 30,
-                "slurm_metrics": "auto",
-                "instance_types": {
-                    "controller-group": ["ml.m5.xlarge"],
-                    "login-group": ["ml.m5.xlarge"],
-                    "worker-gpu-a": ["ml.p5.48xlarge"],
-                },
-                "hourly_prices_usd": {"ml.p5.48xlarge": 60.5},
-            }
-        },
-        "agents": [
-            {
-                "name": "node-exporter",
-                "node_types": ["compute"],
-                "url": "https://example.com/a.tar.gz",
-                "sha256": "a" * 64,
-                "program": "",
-                "arguments": [],
-            }
-        ],
-    }
+    (step,) = node_settings(options, cluster.spec, target, "us-west-2")["user_steps"]
+    assert (step["path"], step["stage"], step["required"]) == ("files/node_metrics.py", "before_slurm", False)
+    assert (assets.lifecycle_assets() / step["path"]).is_file()
+    command, *words = step["arguments"]
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    assert command == "set-up"
+    assert given["--remote-write-url"] == target.remote_write_url
+    assert (given["--region"], given["--scrape-interval-seconds"]) == ("us-west-2", "30")
+    assert json.loads(given["--hourly-prices-usd"]) == {"ml.p5.48xlarge": 60.5}
+    assert json.loads(given["--instance-types"])["worker-gpu-a"] == ["ml.p5.48xlarge"]
+
+
+def test_the_step_is_one_that_the_node_scripts_take(stack: Stack) -> None:
+    agent = NodeAgent(file=PinnedFile(name="node-exporter", url="https://example.com/a", sha256="a" * 64))
+    cluster = a_cluster(stack, lifecycle=LifecycleScripts(agents=[agent]))
+    options = Observability(metrics=MetricsSource.NODE_AGENTS)
+    settings = node_settings(options, cluster.spec, prometheus_target(stack, "train", options), "us-west-2")
+    schema = json.loads((assets.lifecycle_assets() / "node_config.schema.json").read_text())
+    for step in settings["user_steps"]:
+        jsonschema.validate(step, {"$ref": "#/$defs/user_step", "$defs": schema["$defs"]})
+
+
+def test_a_prometheus_that_is_not_amazons_gets_unsigned_requests(stack: Stack) -> None:
+    workspace = PrometheusWorkspace.existing(remote_write_url="https://prometheus.example.com/api/v1/remote_write")
+    options = Observability(metrics=MetricsSource.NODE_AGENTS, workspace=workspace)
+    cluster = a_cluster(stack)
+    (step,) = node_settings(options, cluster.spec, prometheus_target(stack, "train", options), "us-west-2")[
+        "user_steps"
+    ]
+    assert step["arguments"][step["arguments"].index("--region") + 1] == ""
 
 
 def test_the_extension_leaves_the_node_configuration_alone(stack: Stack) -> None:

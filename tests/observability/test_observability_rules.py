@@ -1,5 +1,6 @@
 """Bad input is refused before anything is made, in words, all of it at once."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -9,13 +10,12 @@ from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
     MetricsSource,
-    NodeAgent,
     Notifications,
     Observability,
     PrometheusWorkspace,
 )
 from hyperpod_constructs.observability_rules import cost_guard_problems, observability_problems
-from hyperpod_constructs.options import LifecycleScripts, LifecycleStyle
+from hyperpod_constructs.options import LifecycleScripts, LifecycleStyle, NodeAgent, PinnedFile
 
 SPEC = ClusterSpec(
     cluster_name="training",
@@ -24,7 +24,8 @@ SPEC = ClusterSpec(
 )
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-11111111-2222-3333-4444-555555555555"
 ELSEWHERE = ARN.replace("us-west-2", "eu-west-1")
-AGENT = NodeAgent(name="node", url="https://example.com/node", sha256="a" * 64)
+AGENT = NodeAgent(file=PinnedFile(name="node", url="https://example.com/node", sha256="a" * 64))
+WITH_AGENTS = replace(SPEC, lifecycle=LifecycleScripts(agents=[AGENT]))
 EXISTING = PrometheusWorkspace.existing
 
 
@@ -109,22 +110,16 @@ def found(spec: ClusterSpec = SPEC, region: str = "us-west-2", **options: Any) -
         ({"extension_settings": {"metricsProvider": {"x" * 11000: {}}}}, "extension_settings", "characters of JSON"),
         ({"extension_version": "latest"}, "extension_version", "x.y.z"),
         ({"metrics": MetricsSource.NONE, "extension_version": "1.0.0"}, "extension_version", "EXTENSION"),
-        ({"agents": [AGENT]}, "agents", "NODE_AGENTS"),
-        ({"metrics": MetricsSource.NODE_AGENTS}, "agents", "at least one"),
+        ({"metrics": MetricsSource.NODE_AGENTS}, "metrics", "LifecycleScripts(agents="),
         (
-            {"metrics": MetricsSource.NODE_AGENTS, "agents": [AGENT], "workspace": PrometheusWorkspace.none()},
+            {"metrics": MetricsSource.NODE_AGENTS, "workspace": PrometheusWorkspace.none()},
             "workspace",
             "nowhere else to write",
         ),
         (
-            {"metrics": MetricsSource.NODE_AGENTS, "agents": [AGENT], "scrape_interval_seconds": 1},
+            {"metrics": MetricsSource.NODE_AGENTS, "scrape_interval_seconds": 1},
             "scrape_interval_seconds",
             "5 to 300",
-        ),
-        (
-            {"metrics": MetricsSource.NODE_AGENTS, "agents": [NodeAgent(name="Node", url="ftp://a", sha256="1")]},
-            "agents[0].name",
-            "lower case",
         ),
         ({"alarms": Alarms(failed_node_count=18)}, "alarms.failed_node_count", "can never be: the cluster has 17"),
         ({"alarms": Alarms(failed_node_count=0)}, "alarms.failed_node_count", "1 to"),
@@ -195,10 +190,14 @@ def test_node_agents_need_a_group_that_runs_scripts() -> None:
         cluster_name="training",
         controller=SPEC.controller,
         compute=SPEC.compute,
-        lifecycle=LifecycleScripts(style=LifecycleStyle.IMAGE_ONLY),
+        lifecycle=LifecycleScripts(style=LifecycleStyle.IMAGE_ONLY, agents=[AGENT]),
     )
-    problems = found(spec, metrics=MetricsSource.NODE_AGENTS, agents=[AGENT])
+    problems = found(spec, metrics=MetricsSource.NODE_AGENTS)
     assert "IMAGE_ONLY" in problems["metrics"]
+
+
+def test_agents_that_are_named_are_taken() -> None:
+    assert found(WITH_AGENTS, metrics=MetricsSource.NODE_AGENTS) == {}
 
 
 def test_all_problems_are_found_at_once() -> None:
@@ -208,7 +207,7 @@ def test_all_problems_are_found_at_once() -> None:
         log_retention_days=2,
     )
     assert set(problems) == {
-        "agents",
+        "metrics",
         "alarms.failed_node_count",
         "alarms.file_system_free_percent",
         "log_retention_days",

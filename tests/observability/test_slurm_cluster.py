@@ -11,11 +11,10 @@ from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
     MetricsSource,
-    NodeAgent,
     Notifications,
     Observability,
-    PrometheusWorkspace,
 )
+from hyperpod_constructs.options import LifecycleScripts, NodeAgent, PinnedFile
 from tests.constructs.support import Synthesized, a_cluster
 
 
@@ -111,11 +110,12 @@ def test_the_guards_alarm_lasts_a_window_after_the_last_failure(stack: Stack) ->
 
 
 def test_node_agents_reach_the_scripts_configuration_and_move_their_prefix(app: App, stack: Stack) -> None:
-    agent = NodeAgent(name="node-exporter", url="s3://bucket/agent.tar.gz", sha256="b" * 64)
-    options = Observability(metrics=MetricsSource.NODE_AGENTS, agents=[agent], workspace=PrometheusWorkspace.new())
+    agent = NodeAgent(file=PinnedFile(name="node-exporter", url="s3://bucket/agent", sha256="b" * 64))
+    scripts = LifecycleScripts(agents=[agent])
+    options = Observability(metrics=MetricsSource.NODE_AGENTS)
     other = Stack(app, "Other")
-    plain = a_cluster(other)
-    watched = a_cluster(stack, observability=options)
+    plain = a_cluster(other, lifecycle=scripts)
+    watched = a_cluster(stack, lifecycle=scripts, observability=options)
     assert plain.scripts is not None
     assert watched.scripts is not None
     assert plain.scripts.prefix != watched.scripts.prefix
