@@ -19,16 +19,16 @@ from nodelib.systemd import ensure_running, unit_states
 
 SLURMDBD_CONF = f"{FOLDER}/slurmdbd.conf"
 SLURMDBD_PORT = "6819"
-# Slurm's accounting guide asks for these; the buffer pool is memory that fills only with use.
 MARIADB_SETTINGS = "/etc/mysql/mariadb.conf.d/90-hyperpod-constructs.cnf"
-_MARIADB_TEXT = """\
-# For Slurm's accounting database
-[mysqld]
-bind-address=127.0.0.1
-innodb_buffer_pool_size=512M
-innodb_lock_wait_timeout=900
-max_allowed_packet=16M
-"""
+# Slurm's accounting guide asks for these; the buffer pool is memory that fills only with use. With snapshot isolation,
+# the default since MariaDB 11.6, slurmdbd ends at a write conflict; "loose" because older releases do not know it.
+_MARIADB_VALUES = {
+    "bind-address": "127.0.0.1",
+    "innodb_buffer_pool_size": "512M",
+    "innodb_lock_wait_timeout": "900",
+    "max_allowed_packet": "16M",
+    "loose_innodb_snapshot_isolation": "OFF",
+}
 _SLURMDBD_HEADER = "LogFile=/var/log/slurm/slurmdbd.log\n"
 DATABASE_TIMEOUT_SECONDS = 240.0
 
@@ -57,7 +57,7 @@ def run(context: Context) -> None:
 
 
 def _start_mariadb(context: Context) -> None:
-    changed = not _is_tuned(context) and context.files.write(MARIADB_SETTINGS, _MARIADB_TEXT)
+    changed = context.files.write(MARIADB_SETTINGS, _mariadb_text(_other_settings(context)))
     ensure_running(context, database.UNIT, restart=changed, timeout_seconds=120)
     account, _ = slurm_user(context.files)
     database.ensure_database(context, account)
@@ -65,11 +65,20 @@ def _start_mariadb(context: Context) -> None:
         restore(context)
 
 
-def _is_tuned(context: Context) -> bool:
-    """Whether the image has its own settings for Slurm already."""
-    folder = context.files.path("/etc/mysql")
-    files = (path for path in folder.rglob("*.cnf") if path.name != MARIADB_SETTINGS.rpartition("/")[2])
-    return any("innodb_lock_wait_timeout" in path.read_text(encoding="utf-8", errors="replace") for path in files)
+def _mariadb_text(others: str) -> str:
+    """Our settings, without those that the image has chosen itself."""
+    lines = [f"{key}={value}" for key, value in _MARIADB_VALUES.items() if key.removeprefix("loose_") not in others]
+    return "\n".join(["# For Slurm's accounting database", "[mysqld]", *lines, ""])
+
+
+def _other_settings(context: Context) -> str:
+    """Keys that the image's own files for MariaDB set; Debian's examples are commented out, its address is ours too."""
+    files = sorted(context.files.path("/etc/mysql").rglob("*.cnf"))
+    texts = [
+        path.read_text(encoding="utf-8", errors="replace") for path in files if not path.name.startswith("90-hyper")
+    ]
+    lines = [line for text in texts for line in text.splitlines() if not line.lstrip().startswith("#")]
+    return "\n".join(line.replace("-", "_") for line in lines if "bind" not in line)
 
 
 def _local_settings(context: Context) -> dict[str, str | None]:

@@ -79,6 +79,19 @@ def test_second_run_changes_and_restarts_nothing(node: Machine) -> None:
     assert [call.argv for call in node.runner.calls if call.argv[:2] == ["systemctl", "restart"]] == []
 
 
+def test_mariadb_gets_what_slurm_asks_for_but_keeps_what_the_image_chose(node: Machine) -> None:
+    node.put("/etc/mysql/conf.d/image.cnf", "[mysqld]\ninnodb-buffer-pool-size=32M\n#max_allowed_packet=1M\n")
+    context = node.context("controller")
+    node.run(context, CONFIGURE_ACCOUNTING)
+    lines = node.get("/etc/mysql/mariadb.conf.d/90-hyperpod-constructs.cnf").splitlines()[2:]
+    assert lines == [
+        "bind-address=127.0.0.1",
+        "innodb_lock_wait_timeout=900",
+        "max_allowed_packet=16M",
+        "loose_innodb_snapshot_isolation=OFF",
+    ]
+
+
 def test_image_s_paths_for_slurmdbd_are_kept(node: Machine) -> None:
     node.put(f"{SLURMDBD_CONF}.template", "PidFile=/run/x.pid\nStorageUser=${USER}\nStoragePass=${PASSWORD}\n")
     node.run(node.context("controller"), CONFIGURE_ACCOUNTING)
