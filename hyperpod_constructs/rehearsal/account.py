@@ -66,8 +66,8 @@ class Account:
 
     def failure_message(self, cluster: str, event_id: str) -> str:
         """Why an event of a cluster happened, from its details; empty if they do not say."""
-        details = self.client("sagemaker").describe_cluster_event(ClusterName=cluster, EventId=event_id)
-        metadata = details["EventDetails"].get("EventMetadata", {})
+        event = self.client("sagemaker").describe_cluster_event(ClusterName=cluster, EventId=event_id)["EventDetails"]
+        metadata = event.get("EventDetails", {}).get("EventMetadata", {})
         return next((part["FailureMessage"] for part in metadata.values() if part.get("FailureMessage")), "")
 
     def stack_events(self, stack: str) -> list[StackEvent]:

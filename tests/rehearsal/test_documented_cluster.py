@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hyperpod_constructs.rehearsal.processes import listening_addresses, process_tree
-from hyperpod_constructs.rehearsal.runner import divided
+from hyperpod_constructs.rehearsal.runner import divided, event_lines
 from hyperpod_constructs.rehearsal.session import Deployment, Rehearsal
 from hyperpod_constructs.rehearsal.stacks import StackEvent
 
@@ -32,6 +32,8 @@ class Story:
 
         self.created = self.act("create")
         self.cluster = rehearsal.clusters()[0]
+        events = rehearsal.account.cluster_events(CLUSTER)
+        self.event_lines = event_lines(events, rehearsal.account.failure_message)
         self.listeners = [
             address
             for process in (rehearsal.emulator.process, rehearsal.service.process)
@@ -117,6 +119,12 @@ def test_the_deployment_succeeds_on_controller_and_login_with_two_of_sixteen_wor
     assert story.cluster["ClusterStatus"] == "InService"
     assert story.created.outputs[STACK]["InstanceCounts"] == "controller-group 1/1, login-group 1/1, worker-gpu-a 2/16"
     assert story.created.outputs[STACK]["ClusterName"] == CLUSTER
+
+
+def test_the_last_events_tell_why_the_other_workers_are_missing(story: Story) -> None:
+    assert any("worker-gpu-a" in line and "sufficient capacity" in line for line in story.event_lines), (
+        story.event_lines
+    )
 
 
 def test_more_workers_are_one_update_of_that_one_group(story: Story) -> None:
