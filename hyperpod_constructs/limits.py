@@ -295,7 +295,8 @@ DEEP_SYSTEM_PATHS = frozenset(
 
 SHARED_PARTITION = "dev"  # exists on every cluster and holds every node (FACTS 6.3)
 RESERVED_PARTITIONS = {"DEFAULT": "slurm.conf's word for the defaults of the partitions that follow"}
-"""Names that slurmctld takes for something else than a partition, in any case of letters, with the reason."""
+"""Names that make no partition, with the reason. Tried with slurmctld 24.11.5 and 26.05.5, which also take ALL, NONE,
+ANY, UNLIMITED, numbers and a thousand characters; with DEFAULT in any case of letters the partition is not there."""
 
 RESERVED_USERS = frozenset(
     [

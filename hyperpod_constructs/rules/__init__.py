@@ -18,6 +18,7 @@ from hyperpod_constructs.rules import (
     literals,
     network,
     partitions,
+    payload,
     references,
     storage,
     tags,
@@ -45,6 +46,7 @@ BOOKS = (
     tags.RULES,
     waits.RULES,
     literals.RULES,
+    payload.RULES,
 )
 ALL_RULES: tuple[Rule, ...] = tuple(rule for book in BOOKS for rule in book.rules)
 

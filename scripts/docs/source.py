@@ -55,7 +55,7 @@ def arguments(module: str, name: str) -> list[Argument]:
     cls = class_in(module, name)
     described = {
         name: text
-        for one in (*(class_in(module, base.id) for base in cls.bases if _is_ours(module, base)), cls)
+        for one in (*(class_in(module, base.id) for base in cls.bases if _is_ours(base, module)), cls)
         for name, text in _described(ast.get_docstring(one) or "").items()
     }
     init = [node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
@@ -81,7 +81,7 @@ def enums(module: str) -> list[str]:
     return [node.name for node in classes if any(ast.unparse(base) == "StrEnum" for base in node.bases)]
 
 
-def _is_ours(module: str, base: ast.expr) -> TypeGuard[ast.Name]:
+def _is_ours(base: ast.expr, module: str) -> TypeGuard[ast.Name]:
     """Whether a base class is of the same module, so that its docstring speaks of the inherited fields."""
     names = {node.name for node in _module(module).body if isinstance(node, ast.ClassDef)}
     return isinstance(base, ast.Name) and base.id in names

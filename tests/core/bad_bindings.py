@@ -7,6 +7,7 @@ from hyperpod_constructs.options import (
 )
 from hyperpod_constructs.rules import Surroundings
 from tests.core.bad import Bad, bound, cluster_network, external, mounted
+from tests.core.full_specs import hundred_full_groups
 from tests.core.support import (
     LUSTRE,
     OPEN_ZFS,
@@ -137,5 +138,13 @@ BAD_BINDINGS: tuple[Bad, ...] = (
         ),
         path="accounting.endpoint",
         says='got "db:3306"',
+    ),
+    # What a deployment can carry.
+    Bad(
+        rule="payload-size",
+        spec=hundred_full_groups()[0],
+        bindings=hundred_full_groups()[1],
+        path="compute",
+        says="make two clusters",
     ),
 )

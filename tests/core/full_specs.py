@@ -1,5 +1,7 @@
 """Specifications that together set every argument there is."""
 
+from dataclasses import replace
+
 from hyperpod_constructs.bindings import Bindings, GroupBindings
 from hyperpod_constructs.options import (
     Accounting,
@@ -22,7 +24,18 @@ from hyperpod_constructs.options import (
     TieredStorage,
 )
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
-from tests.core.support import KEY, LUSTRE, OPEN_ZFS, PLAN, ROLE, SCRIPTS, SECRET, bindings_for
+from tests.core.support import (
+    KEY,
+    LUSTRE,
+    OPEN_ZFS,
+    PLAN,
+    ROLE,
+    SCRIPTS,
+    SECRET,
+    a_cluster,
+    a_compute_group,
+    bindings_for,
+)
 
 _DEPLOYMENT = Deployment(
     maximum_batch=Batch(type=BatchType.INSTANCE_COUNT, value=2),
@@ -108,3 +121,16 @@ def full_bindings() -> Bindings:
         groups={**plain.groups, "p5": everything},
         accounting=plain.accounting,
     )
+
+
+def hundred_groups(compute: int = 98) -> tuple[ClusterSpec, Bindings]:
+    """A cluster of 100 groups, each with what the documented ones have."""
+    spec = a_cluster(compute=[a_compute_group(name=f"worker-group-{index:02d}") for index in range(compute)])
+    return spec, bindings_for(spec)
+
+
+def hundred_full_groups(compute: int = 98) -> tuple[ClusterSpec, Bindings]:
+    """A cluster of 100 groups, each compute group with every field there is."""
+    spec = a_cluster(compute=[FULL.compute[0].with_(name=f"worker-group-{index:02d}") for index in range(compute)])
+    everything = full_bindings().groups["p5"]
+    return spec, replace(bindings_for(spec), groups=dict.fromkeys((one.name for one in spec.groups), everything))

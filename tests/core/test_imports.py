@@ -20,6 +20,7 @@ _CORE = (
     "rules",
     "config",
     "classic",
+    "payload",
 )
 
 
