@@ -250,7 +250,7 @@ _TREES = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None, database=None)
+@settings(max_examples=40, deadline=None, database=None)
 @given(st.dictionaries(_KEYS | _PARTS | st.text(max_size=3), _TREES, max_size=4))
 def test_no_mapping_however_odd_ends_in_anything_but_words(changes: dict[str, Any]) -> None:
     config, errors, warnings = check_config(_mapping(**changes))
@@ -259,7 +259,7 @@ def test_no_mapping_however_odd_ends_in_anything_but_words(changes: dict[str, An
         assert create_cluster_request(config.spec, config_bindings(config))
 
 
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=30, deadline=None, database=None)
 @given(
     st.sampled_from(
         ["subnets", "security_groups", "file_systems", "execution_role", "ebs_volume", "auto_patch", "name"]

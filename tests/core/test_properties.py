@@ -30,8 +30,8 @@ from tests.core.strategies import (
 from tests.core.support import TEXT_TOKEN, a_cluster, a_compute_group, bindings_for
 
 # A deadline would fail on a busy machine; the number of examples keeps the file near a second.
-_FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
-_MANY = settings(_FEW, max_examples=150)
+_FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+_MANY = settings(_FEW, max_examples=60)
 
 
 def _without_tokens(value: Any) -> Any:
@@ -126,7 +126,7 @@ def test_a_name_is_accepted_by_us_exactly_when_it_is_by_the_service(key: str) ->
         lambda text, char: text + char, matching, st.sampled_from(["", "-", "_", ".", "\n", "é", " ", "٣"])
     )
 
-    @settings(_FEW, max_examples=25)
+    @settings(_FEW, max_examples=15)
     @given(st.text(max_size=70) | matching | nearly)
     def agrees(text: str) -> None:
         assert name.accepts(text) == (low <= len(text) <= high and accepts(pattern, text))
