@@ -83,6 +83,7 @@ class Account:
         return [
             StackEvent(
                 event_id=event["EventId"],
+                time=event["Timestamp"],
                 stack=event["StackName"],
                 logical_id=event["LogicalResourceId"],
                 resource_type=event["ResourceType"],
@@ -118,8 +119,9 @@ class Account:
         return frozenset(event.event_id for stack in stacks for event in self.stack_events(stack))
 
     def events_after(self, stacks: Iterable[str], seen: frozenset[str]) -> list[StackEvent]:
-        """The stacks' events that are not among ``seen``, oldest first within each stack."""
-        return [event for stack in stacks for event in self.stack_events(stack) if event.event_id not in seen]
+        """The stacks' events that are not among ``seen``, oldest first."""
+        events = [event for stack in stacks for event in self.stack_events(stack) if event.event_id not in seen]
+        return sorted(events, key=lambda event: event.time)
 
     def resources(self, stack: str) -> list[dict[str, Any]]:
         """The resources of a stack; empty if there is no such stack."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .failures import RehearsalError
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
@@ -20,6 +21,7 @@ class StackEvent:
     """One stack event, as DescribeStackEvents gives it."""
 
     event_id: str
+    time: datetime.datetime
     stack: str
     logical_id: str
     resource_type: str

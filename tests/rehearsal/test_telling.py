@@ -24,7 +24,8 @@ from hyperpod_constructs.rehearsal.stacks import (
 
 
 def event(status: str, reason: str = "", logical_id: str = "Thing") -> StackEvent:
-    return StackEvent("id", "Stack", logical_id, "Custom::HyperPodCluster", status, reason, "")
+    now = datetime.datetime.now(datetime.UTC)
+    return StackEvent("id", now, "Stack", logical_id, "Custom::HyperPodCluster", status, reason, "")
 
 
 def test_the_first_failure_is_the_cause_and_not_what_was_cancelled_for_it() -> None:
