@@ -154,8 +154,11 @@ def _seconds(text: str) -> float:
 
 
 def scheduler_metrics(diagnostics: str) -> Metrics:
-    """What sdiag tells of the scheduler and of ended jobs, in its own units (microseconds for cycles)."""
-    metrics: Metrics = defaultdict(lambda: defaultdict(float))
+    """What sdiag tells of the scheduler and of ended jobs, in its own units (microseconds for cycles).
+
+    What it leaves out is zero, as in Slurm's own end point: there is no mean cycle before the first one.
+    """
+    metrics: Metrics = {name: {(): 0} for name in DIAGNOSTICS.values()}
     section = ""
     for line in diagnostics.splitlines():
         name, colon, value = line.strip().partition(":")

@@ -192,6 +192,11 @@ def test_the_scheduler_is_told_in_its_own_numbers() -> None:
     assert {name: metrics[name] for name in expected} == expected
 
 
+def test_a_scheduler_that_has_not_run_yet_is_zero_and_not_a_gap() -> None:
+    young = DIAGNOSTICS.partition("\tTotal cycles: 12")[0]
+    assert _collected(answers={**ANSWERS, "sdiag": young})["slurm_bf_mean_cycle"] == 0
+
+
 def test_an_empty_cluster_has_zeros_and_not_gaps() -> None:
     answers = {**ANSWERS, "squeue -h -a -r -o %i|%P|%T|%V|%r": ""}
     metrics = _collected(answers=answers)
