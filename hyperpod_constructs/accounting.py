@@ -6,6 +6,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
+from hyperpod_constructs.acknowledgements import acknowledge
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.network import ClusterNetwork
 from hyperpod_constructs.options import Accounting
@@ -17,6 +18,14 @@ _CAPACITY_UNITS = (0.5, 256.0)  # RDS user guide, Aurora serverless v2; 0 would 
 # Slurm accounting guide: large updates of job tables otherwise run into InnoDB's 50 seconds.
 _PARAMETERS = {"innodb_lock_wait_timeout": "900"}
 _SEPARATORS = "\"@/\\'`#;= "  # would end the value in slurmdbd.conf or a URL
+_ACKNOWLEDGED = (
+    ("SMG4", "whether the service reads a rotated password is not documented: rotate by hand, then restart slurmdbd"),
+    ("RDS6", "Slurm's database daemon knows user and password only"),
+    ("RDS11", "the service's default port; who may connect is the security group's business"),
+    ("RDS14", "backtracking would need its own log; the backups serve"),
+    ("RDS16", "the one client logs its own errors; an exported log group would outlive the stack"),
+)
+_UNPROTECTED = ("RDS10", "removal_policy says that it may be deleted with its stack")
 
 
 class AccountingDatabase(Construct):
@@ -109,6 +118,7 @@ class AccountingDatabase(Construct):
             removal_policy=removal_policy,
         )
         self.cluster.node.add_dependency(rules)
+        acknowledge(self, *_ACKNOWLEDGED, *(() if keeps else (_UNPROTECTED,)))
         if keeps:
             network.retain(group)
 

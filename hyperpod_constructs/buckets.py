@@ -7,6 +7,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from hyperpod_constructs.acknowledgements import acknowledge
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.helper_logs import AUTO_DELETE_OBJECTS, give_log_group
 
@@ -84,6 +85,10 @@ class ScriptsBucket(Construct):
             auto_delete_objects=True,
         )
         give_log_group(self, AUTO_DELETE_OBJECTS)
+        if access_logs_bucket is None:
+            acknowledge(
+                bucket, ("S1", "holds scripts that anybody can make again; give access_logs_bucket to log reads")
+            )
         return bucket
 
 

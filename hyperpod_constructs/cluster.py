@@ -52,7 +52,7 @@ from hyperpod_constructs.placement import (
     surroundings_of,
 )
 from hyperpod_constructs.provider import ClusterProvider
-from hyperpod_constructs.role_grants import grant_features
+from hyperpod_constructs.role_grants import grant_features, grant_scripts
 from hyperpod_constructs.roles import ExecutionRole
 from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
@@ -219,8 +219,7 @@ class SlurmCluster(ClusterBase):
         config = watching.node_config(node_config(self.spec, bindings))
         scripts = ScriptsDeployment(self, "Scripts", bucket=bucket, cluster_name=self.cluster_name, config=config)
         if not bucket.nodes_may_read:
-            for role in dict.fromkeys(self._roles.values()):
-                bucket.bucket.grant_read(role, f"{scripts.prefix}/*")
+            grant_scripts(self._roles.values(), bucket.bucket, scripts.prefix)
         return scripts
 
     def _create_resource(self, removal_policy: RemovalPolicy) -> CustomResource:

@@ -12,6 +12,7 @@ from constructs import Construct
 from hyperpod_constructs import assets
 from hyperpod_constructs.buckets import ScriptsBucket
 from hyperpod_constructs.node_config import NODE_CONFIG_FILE
+from hyperpod_constructs.provider_acknowledgements import acknowledge_upload
 
 _HASH_LENGTH = 16
 _MEMORY_MIB = 256  # the default of 128 MiB is killed on larger folders (field report P-10)
@@ -47,7 +48,7 @@ class ScriptsDeployment(Construct):
         self.prefix = f"{cluster_name}/{_content_hash(self, folder, excluded, config)}"
         self.source_s3_uri = f"s3://{bucket.bucket.bucket_name}/{self.prefix}"
         scripts = s3_deployment.Source.asset(folder, exclude=excluded, ignore_mode=IgnoreMode.GLOB)
-        s3_deployment.BucketDeployment(
+        upload = s3_deployment.BucketDeployment(
             self,
             "Upload",
             destination_bucket=bucket.bucket,
@@ -59,6 +60,7 @@ class ScriptsDeployment(Construct):
             memory_limit=_MEMORY_MIB,
             log_group=_log_group(self),
         )
+        acknowledge_upload(upload.handler_role)
 
 
 def _content_hash(scope: Construct, folder: str, excluded: list[str], config: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from hyperpod_constructs import limits
+from hyperpod_constructs.acknowledgements import Reasons, acknowledge_wildcards
 from hyperpod_constructs.cluster_base import ClusterBase
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.rules.rule import bad_name
@@ -36,6 +37,11 @@ _ADMIN = (
 )
 # They take no resource (service authorization reference).
 _ADMIN_ANYWHERE = ("ListClusters",)
+_REASONS: Reasons = (
+    (":session/", "the ids of one's own sessions begin with one's name and end in a number of the service's"),
+    (":log-group:", "every stream of the cluster's own log group"),
+    ("Resource::*", "ListClusters takes no resource"),
+)
 _LOGS = ("logs:DescribeLogStreams", "logs:FilterLogEvents", "logs:GetLogEvents")
 
 
@@ -127,6 +133,7 @@ class ClusterAdminPolicy(Construct):
             description=f"Run the HyperPod cluster {cluster.cluster_name}",
             statements=admin_statements(cluster),
         )
+        acknowledge_wildcards(self, _REASONS)
 
 
 class ClusterUserPolicy(Construct):
@@ -152,6 +159,7 @@ class ClusterUserPolicy(Construct):
             description=f"Log in to the HyperPod cluster {cluster.cluster_name}",
             statements=connect_statements(cluster, documents),
         )
+        acknowledge_wildcards(self, _REASONS)
 
 
 def _document_arn(stack: Stack, name: str) -> str:

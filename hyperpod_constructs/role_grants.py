@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping
 
 from aws_cdk import Annotations, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from hyperpod_constructs.acknowledgements import acknowledge_wildcards
 from hyperpod_constructs.options import AccountingKind
 from hyperpod_constructs.role_statements import (
+    NODE_REASONS,
     file_system_statements,
     secret_statements,
     volume_key_statements,
@@ -40,6 +43,24 @@ def grant_features(
         if not role.node.children:
             _warn(scope, groups, statements)
         _grant_secret(spec, groups, role)
+        acknowledge_wildcards(role, NODE_REASONS)
+
+
+def grant_scripts(roles: Iterable[iam.IRole], bucket: s3.IBucket, prefix: str) -> None:
+    """Let roles read the scripts of a bucket that the service's managed policy does not cover.
+
+    Args:
+        roles: of the groups.
+        bucket: where the scripts are.
+        prefix: the cluster's own.
+    """
+    reasons = (
+        (f"/{prefix}/*", "every script below the cluster's own prefix"),
+        ("Action::s3:", "CDK's grant for reading a bucket, on the scripts bucket and the cluster's prefix only"),
+    )
+    for role in dict.fromkeys(roles):
+        bucket.grant_read(role, f"{prefix}/*")
+        acknowledge_wildcards(role, reasons)
 
 
 def _statements(stack: Stack, groups: Iterable[Group], has_file_systems: bool) -> list[iam.PolicyStatement]:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
+from hyperpod_constructs.acknowledgements import Reasons
+
 # FACTS 1.3, custom VPC. These take no resource: EC2 describes everything or nothing.
 _DESCRIBE_NETWORK = (
     "ec2:DescribeNetworkInterfaces",
@@ -107,3 +109,13 @@ def secret_statements(secret_arn: str) -> list[iam.PolicyStatement]:
             actions=["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"], resources=[secret_arn]
         )
     ]
+
+
+NODE_REASONS: Reasons = (
+    (":network-interface/*", "the service makes and deletes a node's interfaces; their ids are not known before"),
+    (":subnet/*", "checked together with the interface; the subnets of groups are the cluster's own properties"),
+    (":security-group/*", "checked together with the interface; the groups are the cluster's own properties"),
+    (":vpc/*", "checked together with the interface"),
+    ("Resource::*", "EC2 and FSx take no resource for Describe actions, nor does ecr:GetAuthorizationToken"),
+)
+"""Why the wildcards in a node role's policies are there."""
