@@ -13,7 +13,8 @@ def tag_key(case: Case) -> Iterator[Finding]:
     """A tag's key has 1 to 128 letters, digits, spaces and _ . : / = + - @, and does not begin with aws:."""
     for key, _ in case.spec.tag_pairs:
         if not 1 <= len(key) <= limits.TAG_KEY_MAXIMUM:
-            yield _path(key), f"got a key of {len(key)} characters, allowed: 1 to {limits.TAG_KEY_MAXIMUM}; shorten it"
+            advice = "shorten it" if key else "give the tag a key"
+            yield _path(key), f"got a key of {len(key)} characters, allowed: 1 to {limits.TAG_KEY_MAXIMUM}; {advice}"
         elif not limits.is_tag_text(key):
             yield _path(key), f"got the key {shown(key)}, allowed: {limits.TAG_WORDS}; take out the other characters"
         elif key.lower().startswith("aws:"):

@@ -96,7 +96,7 @@ BAD_CLUSTERS: tuple[Bad, ...] = (
         rule="accounting-secret",
         spec=external(secret="hunter2"),
         path="accounting.secret",
-        says="the password itself must never stand here",
+        says="keep user and password in the secret",
     ),
     Bad(rule="accounting-port", spec=external(port=0), path="accounting.port", says="got 0, allowed: 1 to 65535"),
     Bad(rule="accounting-port", spec=external(port="3306"), path="accounting.port", says="a whole number"),
@@ -201,7 +201,7 @@ BAD_CLUSTERS: tuple[Bad, ...] = (
     # Tags.
     Bad(rule="tag-key", spec=a_cluster(tags={"aws:team": "a"}), path='tags["aws:team"]', says="aws:"),
     Bad(rule="tag-key", spec=a_cluster(tags={"a#b": "c"}), path='tags["a#b"]', says="letters, digits, spaces"),
-    Bad(rule="tag-key", spec=a_cluster(tags={"": "c"}), path='tags[""]', says="got a key of 0 characters"),
+    Bad(rule="tag-key", spec=a_cluster(tags={"": "c"}), path='tags[""]', says="give the tag a key"),
     Bad(rule="tag-value", spec=a_cluster(tags={"a": "b" * 257}), path='tags["a"]', says="257 characters"),
     Bad(rule="tag-value", spec=a_cluster(tags={"a": "50%"}), path='tags["a"]', says='got the value "50%"'),
     Bad(rule="tags-maximum", spec=a_cluster(tags={f"k{n}": "" for n in range(49)}), path="tags", says="drop 1"),

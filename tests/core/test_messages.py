@@ -1,13 +1,15 @@
 """The messages as a whole: what a person reads who got many things wrong."""
 
+from dataclasses import replace
+
 import pytest
 
 from hyperpod_constructs.errors import Problem, SpecError
-from hyperpod_constructs.options import EbsVolume, PosixUser, TieredStorage
+from hyperpod_constructs.options import Accounting, EbsVolume, PosixUser, TieredStorage
 from hyperpod_constructs.rules import check, validate
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
 from tests.core.bad_specs import BAD
-from tests.core.support import a_cluster, a_compute_group
+from tests.core.support import a_cluster, a_compute_group, bindings_for
 
 # The thirteen wrong configurations that the peers were measured with; the last is legal, so a warning.
 _COMPUTE = {"name": "p5", "instance_type": "ml.p5.48xlarge", "instance_count": 16}
@@ -95,3 +97,15 @@ def test_no_message_says_what_to_do_twice_or_ends_like_a_sentence_cut_off() -> N
             assert not problem.message.endswith((";", ",", ":", " ")), str(problem)
             assert "\n" not in str(problem)
             assert len(str(problem)) < 400, str(problem)
+
+
+def test_what_may_be_a_password_or_a_private_key_is_not_repeated() -> None:
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----b3BlbnNzaC1rZXktdjE"
+    user = PosixUser(name="alice", uid=2001, ssh_public_keys=[key])
+    spec = a_cluster(accounting=Accounting.external(endpoint="db.example.com", secret="hunter2"), users=[user])
+    for bindings in (None, bindings_for(spec), replace(bindings_for(spec), accounting=None)):
+        errors, warnings = check(spec, bindings)
+        text = " ".join(map(str, [*errors, *warnings]))
+        assert len(errors) == 2
+        assert "hunter2" not in text
+        assert "b3BlbnNzaC1" not in text
