@@ -93,14 +93,19 @@ class SlurmConf:
 
     def set(self, key: str, value: str) -> bool:
         """Set a key where it stands, or in our own included file if it stands nowhere; return whether that changed."""
-        if key.lower() in {name.lower() for name in PLATFORM_KEYS}:
-            raise StepError(f"{key} belongs to the platform and is not changed")
+        _refuse_platform_key(key)
         if self.get(key) == value:
             return False
         for path in reversed(self.included()):
             if value_of(self._files.read(path), key) is not None:
                 return self._files.edit(path, lambda text: with_key(text, key, value))
         return self._set_in_own_file(key, value)
+
+    def remove(self, key: str) -> bool:
+        """Remove a key wherever it stands."""
+        _refuse_platform_key(key)
+        changed = [self._files.edit(path, lambda text: with_key(text, key, None)) for path in self.included()]
+        return any(changed)
 
     def set_default(self, key: str, value: str) -> bool:
         """Set a key only if it stands nowhere."""
@@ -116,6 +121,11 @@ class SlurmConf:
         if path not in self.included():
             self._files.edit(SLURM_CONF, lambda text: f"{text.rstrip()}\nInclude {OWN_FILE_NAME}\n")
         return changed
+
+
+def _refuse_platform_key(key: str) -> None:
+    if key.lower() in {name.lower() for name in PLATFORM_KEYS}:
+        raise StepError(f"{key} belongs to the platform and is not changed")
 
 
 _HEADER = "# Written by the node scripts of hyperpod-constructs\n"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from nodelib.slurm_conf import pairs, value_of
 
-FLAT = "topology/flat"
 _NEEDS_FILE = ("topology/tree", "topology/block")
 _MARK = "# added by hyperpod-constructs: slurm.conf names this topology, the file lacked it"
 _NAME = re.compile(r"^\s*-\s*topology:\s*['\"]?([^\s'\"#]+)", re.MULTILINE)
@@ -19,10 +18,13 @@ _DEFAULT = re.compile(r"^\s*cluster_default:\s*true", re.MULTILINE | re.IGNORECA
 
 @dataclass(frozen=True)
 class Repair:
-    """What is to be changed: the new text of topology.yaml, or the plugin; ``None`` where nothing is."""
+    """What is to be changed: the new text of topology.yaml, if any; whether TopologyPlugin goes.
+
+    Without the key Slurm has no topology, under whatever name: ``topology/flat`` is unknown to 24.11.
+    """
 
     yaml: str | None = None
-    plugin: str | None = None
+    without_plugin: bool = False
     reason: str = ""
 
 
@@ -39,7 +41,7 @@ def repair(slurm_conf: str, topology_conf: str | None, topology_yaml: str | None
         return _repair_yaml(topology_yaml or "", wanted, exists=topology_yaml is not None)
     plugin = value_of(slurm_conf, "TopologyPlugin") or ""
     if plugin.lower() in _NEEDS_FILE and not _has_entries(topology_conf or ""):
-        return Repair(plugin=FLAT, reason=f"TopologyPlugin={plugin} without a topology in topology.conf")
+        return Repair(without_plugin=True, reason=f"TopologyPlugin={plugin} without a topology in topology.conf")
     return Repair()
 
 

@@ -73,10 +73,9 @@ def _mariadb_text(others: str) -> str:
 
 def _other_settings(context: Context) -> str:
     """Keys that the image's own files for MariaDB set; Debian's examples are commented out, its address is ours too."""
-    files = sorted(context.files.path("/etc/mysql").rglob("*.cnf"))
-    texts = [
-        path.read_text(encoding="utf-8", errors="replace") for path in files if not path.name.startswith("90-hyper")
-    ]
+    ours = MARIADB_SETTINGS.rpartition("/")[2]
+    files = sorted(path for path in context.files.path("/etc/mysql").rglob("*.cnf") if path.name != ours)
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     lines = [line for text in texts for line in text.splitlines() if not line.lstrip().startswith("#")]
     return "\n".join(line.replace("-", "_") for line in lines if "bind" not in line)
 

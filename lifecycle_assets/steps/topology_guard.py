@@ -26,8 +26,8 @@ def run(context: Context) -> None:
     changed = False
     if found.yaml is not None:
         changed = context.files.edit(yaml, lambda _: found.yaml or "")
-    if found.plugin is not None:
-        changed = conf.set("TopologyPlugin", found.plugin)
+    if found.without_plugin:
+        changed = conf.remove("TopologyPlugin")
     if changed:
         context.note(f"repaired: {found.reason}")
         reconfigure(context)

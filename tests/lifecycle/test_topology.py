@@ -1,7 +1,6 @@
 """Topology files that stop Slurm are repaired; a real topology is left alone."""
 
 import pytest
-from nodelib.slurm_conf import SlurmConf
 from nodelib.topology import Repair, repair
 from steps.topology_guard import GUARD_TOPOLOGY
 
@@ -30,9 +29,9 @@ def test_working_topology_is_left_alone(conf: str, tree: str | None, yaml: str |
 
 @pytest.mark.parametrize("plugin", ["topology/tree", "topology/block", "Topology/Tree"])
 @pytest.mark.parametrize("tree", [None, "", "# nothing yet\n"])
-def test_plugin_without_a_topology_becomes_flat(plugin: str, tree: str | None) -> None:
+def test_plugin_without_a_topology_goes(plugin: str, tree: str | None) -> None:
     found = repair(CONF + f"TopologyPlugin={plugin}\n", tree, None)
-    assert (found.plugin, found.yaml) == ("topology/flat", None)
+    assert (found.without_plugin, found.yaml) == (True, None)
 
 
 @pytest.mark.parametrize("empty", ["", "[]\n", "---\n", "# nothing\n"])
@@ -63,7 +62,7 @@ def test_step_repairs_now_and_before_each_start_of_slurmctld(machine: Machine) -
     context = machine.context("controller")
     [result] = machine.run(context, GUARD_TOPOLOGY)
     assert result.remarks == ("repaired: TopologyPlugin=topology/tree without a topology in topology.conf",)
-    assert SlurmConf(machine.files).get("TopologyPlugin") == "topology/flat"
+    assert machine.get("/opt/slurm/etc/slurm.conf") == CONF
     drop_in = machine.get("/etc/systemd/system/slurmctld.service.d/50-hyperpod-constructs-topology.conf")
     command = "/usr/bin/python3 -B /opt/hyperpod-constructs/lifecycle_script.py --only guard_topology"
     assert f"ExecStartPre=-+{command}" in drop_in
