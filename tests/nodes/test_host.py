@@ -147,6 +147,22 @@ def test_the_archive_of_the_host_is_used(listed: str, expected: str | None) -> N
     assert tree.debian_archive(listed) == expected
 
 
+def test_a_machine_without_package_lists_gets_them_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = "http://archive.test/debian/ bookworm stable\n"
+    updates: list[list[str]] = []
+    monkeypatch.setattr(tree, "run_apt", updates.append)
+    monkeypatch.setattr(tree, "_index_targets", lambda: listed if updates else "")
+    assert tree._archive_uri() == "http://archive.test/debian"
+    assert updates == [["update"]]
+
+
+def test_a_machine_of_another_distribution_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "run_apt", lambda arguments: None)
+    monkeypatch.setattr(tree, "_index_targets", lambda: "http://archive.test/ubuntu/ noble noble\n")
+    with pytest.raises(BedUnavailable, match="apt on this machine knows no Debian archive"):
+        tree._archive_uri()
+
+
 @pytest.fixture
 def builder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces mmdebstrap by a slow stand-in; what it built."""

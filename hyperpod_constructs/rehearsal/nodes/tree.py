@@ -169,17 +169,18 @@ def _archive_line(suite: Suite) -> str:
 
 
 def _archive_uri() -> str:
-    listed = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(RELEASE)", "Created-By: Packages"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    ).stdout
-    uri = debian_archive(listed)
+    uri = debian_archive(_index_targets())
+    if uri is None:
+        run_apt(["update"])  # a fresh machine has no lists yet, and then apt names no archive
+        uri = debian_archive(_index_targets())
     if uri is None:
         raise BedUnavailable("apt on this machine knows no Debian archive; the nodes are made of Debian packages")
     return uri
+
+
+def _index_targets() -> str:
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(RELEASE)", "Created-By: Packages"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
 
 
 def debian_archive(index_targets: str) -> str | None:
