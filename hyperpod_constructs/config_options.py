@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from hyperpod_constructs.lustre_options import LustreDeploymentType, LustreStorageType
+from hyperpod_constructs.open_zfs_options import OpenZfsCompression, OpenZfsDeploymentType
 from hyperpod_constructs.options import as_tuple
 from hyperpod_constructs.specs import ClusterSpec
 
@@ -162,7 +163,13 @@ class OpenZfsConfig(_Arguments):
         dns_name: of an existing file system.
         capacity_gib: of a new one.
         throughput_mb_per_s: of a new one.
-        deployment_type: of a new one, by FSx's name, such as ``SINGLE_AZ_HA_2``.
+        deployment_type: of a new one.
+        iops: of a new one.
+        compression: of a new one.
+        record_size_kib: of a new one.
+        backup_retention_days: 0 to 90.
+        backup_start_time: ``HH:MM`` in UTC.
+        maintenance_start_time: ``d:HH:MM`` in UTC, 1 is Monday.
         removal_policy: what becomes of it when it leaves the stack.
     """
 
@@ -174,7 +181,13 @@ class OpenZfsConfig(_Arguments):
     dns_name: str | None = None
     capacity_gib: int | None = None
     throughput_mb_per_s: int | None = None
-    deployment_type: str | None = None
+    deployment_type: OpenZfsDeploymentType | None = None
+    iops: int | None = None
+    compression: OpenZfsCompression | None = None
+    record_size_kib: int | None = None
+    backup_retention_days: int | None = None
+    backup_start_time: str | None = None
+    maintenance_start_time: str | None = None
     removal_policy: RemovalPolicyName | None = None
 
 

@@ -29,6 +29,13 @@ from hyperpod_constructs.lustre_options import (
     default_throughput,
     lustre_problems,
 )
+from hyperpod_constructs.open_zfs_options import (
+    MULTI_AZ_SUBNETS,
+    OpenZfsDeploymentType,
+    OpenZfsOptions,
+    open_zfs_problems,
+    throughputs,
+)
 from hyperpod_constructs.options import AccountingKind, LifecycleStyle, Mount
 from hyperpod_constructs.rules.rule import Finding, bad_name, repeated, shown
 from hyperpod_constructs.rules.shape import repaired, repaired_record
@@ -37,6 +44,9 @@ from hyperpod_constructs.specs import Group
 RULE = "cluster-file"
 _DEFAULT_CAPACITY_GIB = 1200
 _DEFAULT_VERSION = "2.15"
+DEFAULT_OPEN_ZFS_GIB = 256
+DEFAULT_RECORD_SIZE_KIB = 128
+DEFAULT_BACKUP_DAYS = 30
 
 
 def unknown(what: str) -> str:
@@ -109,6 +119,8 @@ def _file_system(system: FileSystemConfig) -> Iterator[Finding]:
                 yield name, "given for an existing file system, allowed: for a new one only; drop it"
     elif isinstance(system, LustreConfig):
         yield from lustre_problems(_lustre_options(system))
+    else:
+        yield from open_zfs_problems(_open_zfs_options(system))
 
 
 def _lustre_options(system: LustreConfig) -> LustreOptions:
@@ -125,10 +137,29 @@ def _lustre_options(system: LustreConfig) -> LustreOptions:
         "throughput_mb_per_s_per_tib": default_throughput(deployment, storage) if throughput is None else throughput,
         "version": system.version or _DEFAULT_VERSION,
     }
-    # What a file cannot give, such as keys, counts as not given.
+    return LustreOptions(**_complete(LustreOptions, given))
+
+
+def _open_zfs_options(system: OpenZfsConfig) -> OpenZfsOptions:
+    deployment = system.deployment_type or OpenZfsDeploymentType.SINGLE_AZ_HA_2
+    given = {
+        "capacity_gib": DEFAULT_OPEN_ZFS_GIB,
+        "throughput_mb_per_s": throughputs(deployment)[0],
+        "record_size_kib": DEFAULT_RECORD_SIZE_KIB,
+        "backup_retention_days": DEFAULT_BACKUP_DAYS,
+        **system.arguments(),
+        "deployment_type": deployment,
+        # The network decides, which is looked at when it is made.
+        "subnet_count": MULTI_AZ_SUBNETS if deployment is OpenZfsDeploymentType.MULTI_AZ_1 else 1,
+    }
+    return OpenZfsOptions(**_complete(OpenZfsOptions, given))
+
+
+def _complete(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a class; what a file cannot give, such as keys, counts as not given."""
     absent = {"int": 0, "bool": False, "str": ""}
-    names = {item.name: absent.get(getattr(item.type, "__name__", "")) for item in fields(LustreOptions)}
-    return LustreOptions(**{name: given.get(name, default) for name, default in names.items()})
+    names = {item.name: absent.get(getattr(item.type, "__name__", "")) for item in fields(cls)}
+    return {name: given.get(name, default) for name, default in names.items()}
 
 
 def _references(config: ClusterConfig) -> Iterator[Finding]:

@@ -133,7 +133,7 @@ def _changes(path: str) -> str:
 def _closed_sets() -> str:
     lines = ["## Closed sets", "", "In a cluster file the value or the member's name, in any case of letters.", ""]
     lines += ["| member | value | what |", "|---|---|---|"]
-    for module in (_OPTIONS, "lustre_options.py"):
+    for module in (_OPTIONS, "lustre_options.py", "open_zfs_options.py"):
         for name in enums(module):
             lines += [f"| `{name}.{key}` | `{value}` | {_cell(text)} |" for key, value, text in members(module, name)]
     return "\n".join([*lines, ""])

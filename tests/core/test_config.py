@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hyperpod_constructs import config_rules
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.config import check_config, read_config
 from hyperpod_constructs.config_options import (
@@ -195,6 +196,7 @@ def test_the_network_and_the_file_systems_pass_on_what_was_given_and_nothing_els
         ({"file_systems": [{"type": "nfs"}]}, "file_systems[0].type", "allowed: lustre, open_zfs"),
         ({"file_systems": ["/fsx"]}, "file_systems[0]", "a mapping with the keys type"),
         ({"file_systems": [{"capacity_gib": 1000}]}, "file_systems[0].capacity_gib", "use 1200"),
+        ({"file_systems": [{"type": "open_zfs", "capacity_gib": 10}]}, "file_systems[0].capacity_gib", "64 to 524288"),
         ({"file_systems": [{"mount_path": "/etc"}]}, "file_systems[0]", "the node needs itself"),
         ({"file_systems": [_existing(dns_name=None)]}, "file_systems[0].dns_name", "missing; an existing file system"),
         ({"file_systems": [_existing(capacity_gib=1200)]}, "file_systems[0].capacity_gib", "for a new one only"),
@@ -272,12 +274,12 @@ def test_no_group_however_odd_ends_in_anything_but_words(key: str, value: object
     assert errors or create_cluster_request(config.spec, config_bindings(config))
 
 
-def _arguments_of(module: str, name: str) -> set[str]:
-    """The keyword arguments of a construct, read without importing the CDK."""
+def _init_of(module: str, name: str) -> ast.FunctionDef:
+    """A construct's ``__init__``, read without importing the CDK."""
     tree = ast.parse((_CONSTRUCTS / module).read_text())
     (cls,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
     (init,) = [node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-    return {argument.arg for argument in init.args.kwonlyargs}
+    return init
 
 
 # What a file cannot give: objects, and what the app decides.
@@ -286,8 +288,22 @@ _OBJECTS = {"network", "subnet", "kms_key", "data_repositories", "removal_policy
 
 @pytest.mark.parametrize(
     ("module", "name", "options"),
-    [("network.py", "ClusterNetwork", NetworkConfig), ("lustre.py", "LustreFileSystem", LustreConfig)],
+    [
+        ("network.py", "ClusterNetwork", NetworkConfig),
+        ("lustre.py", "LustreFileSystem", LustreConfig),
+        ("open_zfs.py", "OpenZfsFileSystem", OpenZfsConfig),
+    ],
 )
 def test_the_keys_of_a_part_are_the_arguments_of_its_construct(module: str, name: str, options: Any) -> None:
     keys = {item for item in options.__dataclass_fields__ if item not in options.not_passed}
-    assert keys == _arguments_of(module, name) - _OBJECTS
+    arguments = {argument.arg for argument in _init_of(module, name).args.kwonlyargs}
+    assert keys == arguments - _OBJECTS
+
+
+def test_the_defaults_that_the_file_is_checked_with_are_those_of_the_construct() -> None:
+    init = _init_of("open_zfs.py", "OpenZfsFileSystem")
+    defaults = dict(zip((one.arg for one in init.args.kwonlyargs), init.args.kw_defaults, strict=True))
+    shown = {name: ast.unparse(default) for name, default in defaults.items() if default is not None}
+    assert shown["capacity_gib"] == str(config_rules.DEFAULT_OPEN_ZFS_GIB)
+    assert shown["record_size_kib"] == str(config_rules.DEFAULT_RECORD_SIZE_KIB)
+    assert shown["backup_retention_days"] == str(config_rules.DEFAULT_BACKUP_DAYS)
