@@ -144,8 +144,8 @@ class ComputeGroup(_Group):
     """A group of nodes that run jobs.
 
     Attributes:
-        partition: the Slurm partition of the group, 1 to 63 letters, digits and inner hyphens; the group's name by
-            default. Several groups may share one. Fixed for the life of the group (FACTS 5.3).
+        partition: the Slurm partition of the group, letters, digits and inner hyphens; the group's name by default.
+            Several groups may share one. Fixed for the life of the group (FACTS 5.3).
         training_plan_arn: ARN of the SageMaker training plan that the capacity comes from; may be a token.
         deep_health_checks: checks before nodes take jobs; none by default.
 

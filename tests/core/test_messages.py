@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from hyperpod_constructs.config import check_config
 from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.options import Accounting, EbsVolume, PosixUser, TieredStorage
 from hyperpod_constructs.rules import check, validate
@@ -42,6 +43,19 @@ def test_a_wrong_configuration_that_peers_let_through_is_refused(name: str) -> N
     with pytest.raises(SpecError) as caught:
         validate(spec)
     assert [problem.path for problem in caught.value.problems] == [path]
+
+
+def test_a_file_system_of_a_size_that_fsx_does_not_have_is_refused() -> None:
+    """The thirteenth: file systems are no part of the specification, so it goes through the file form."""
+    mapping = {
+        "cluster_name": "a",
+        "controller": {"instance_type": "ml.m5.xlarge"},
+        "compute": [_COMPUTE],
+        "file_systems": [{"capacity_gib": 1000}],
+    }
+    _, errors, _ = check_config(mapping)
+    assert [problem.path for problem in errors] == ["file_systems[0].capacity_gib"]
+    assert len(_PEERS) + 1 == 13
 
 
 @pytest.mark.parametrize("name", sorted(_ONLY_WARNED))
