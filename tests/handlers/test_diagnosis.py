@@ -176,6 +176,7 @@ def test_a_shortened_text_keeps_head_and_tail_and_breaks_no_character(text: str,
         ("ResourceLimitExceeded: The account-level service limit", "Service Quotas"),
         ("Lifecycle scripts did not run successfully", "ended with an error"),
         ("something else", ""),
+        ("the security group sg-1 was deleted", ""),
         ("a time limit", ""),
     ],
 )

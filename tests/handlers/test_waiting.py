@@ -109,6 +109,10 @@ def test_an_operator_who_only_lowers_the_target_is_no_failure() -> None:
     assert judged(picture({"p5": {"CurrentCount": 2, "TargetCount": 2, "MinCount": 2}})) == Ready()
 
 
+def test_an_operator_who_only_lowers_the_minimum_is_no_failure() -> None:
+    assert judged(picture({"p5": {"MinCount": 0}})) == Ready()
+
+
 def test_a_software_update_is_not_awaited() -> None:
     busy = {"Status": "SystemUpdating", "CurrentCount": 0, "SoftwareUpdateStatus": "InProgress"}
     assert judged(picture({"login": busy})) == Ready()
