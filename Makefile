@@ -11,10 +11,13 @@ BIN := $(CURDIR)/$(VENV)/bin
 # The wheel's `node` command is a Python wrapper, which keeps signals from the real one: a link to that comes first.
 export PATH := $(CURDIR)/$(VENV)/node:$(BIN):$(PATH)
 
-FAST := tests/core tests/handlers tests/lifecycle tests/rehearsal/service
+# Property-based tests and those that start processes are left to `make test`.
+FAST := tests/core tests/handlers \
+	--ignore=tests/core/test_properties.py --ignore=tests/core/test_imports.py --ignore=tests/core/test_docs.py \
+	--ignore=tests/handlers/test_chaos.py --ignore=tests/handlers/test_sdk.py --ignore=tests/handlers/test_package_alone.py
 SHELL_SCRIPTS = $(shell git ls-files '*.sh' '.ci/run')
 
-.PHONY: help dev check test test-fast rehearse bench goldens docs synth wheel clean
+.PHONY: help dev check test test-fast chaos rehearse bench goldens docs synth wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,12 +40,17 @@ check: $(STAMP) ## ruff, mypy --strict, shellcheck
 	ruff format --check .
 	mypy
 	shellcheck -x $(SHELL_SCRIPTS)
+	python scripts/docs_from_code.py --check
+	python scripts/service_model.py --check
 
 test-fast: $(STAMP) ## core and handlers: no Node process, seconds
 	pytest -q $(FAST)
 
 test: check ## every test
 	pytest -q
+
+chaos: $(STAMP) ## a thousand random lives of a cluster through the handler
+	HYPERPOD_CHAOS=1000 pytest -q tests/handlers/test_chaos.py
 
 rehearse: $(STAMP) ## deploy, show and destroy the documented cluster on an embedded AWS
 	@hyperpod-slurm rehearse $(if $(KEEP),--keep) $(ARGS)
