@@ -25,8 +25,6 @@ _CONTINUOUS_ONLY = {
     "MinInstanceCount": "the older form starts all instances or none",
     "SlurmConfig": f"in the older form {PARAMETERS_FILE} says what a group is to Slurm",
 }
-# The rules that speak of what this library writes, not of what the service wants.
-_NOT_FOR_REQUESTS = frozenset({"default-partition-dev"})
 
 
 def load_classic(request: Document, parameters: Document) -> Loaded:
@@ -114,9 +112,14 @@ def _rules(reading: Reading, first: list[Problem]) -> tuple[list[Problem], list[
     found = list(first)
     told = {problem.path for problem in first}
     for problem in (*reading.problems, *errors):
-        if problem.path not in told or problem in reading.problems:
+        if problem in reading.problems or not _is_told(problem.path, told):
             found.append(problem)
-    return found, [one for one in warnings if one.path not in told and one.rule not in _NOT_FOR_REQUESTS]
+    return found, [one for one in warnings if not _is_told(one.path, told)]
+
+
+def _is_told(path: str, told: set[str]) -> bool:
+    """Whether something was said of the place, or of a part of it."""
+    return any(one == path or one.startswith((f"{path}.", f"{path}[")) for one in told)
 
 
 def _continuous_form(request: Mapping[str, Any], roles: Mapping[str, Role]) -> Iterator[Problem]:
