@@ -53,8 +53,9 @@ class ScriptsDeployment(Construct):
             "Upload",
             destination_bucket=bucket.bucket,
             destination_key_prefix=self.prefix,
-            # Escaped, so that a quotation mark in a deploy-time value cannot break the document.
-            sources=[scripts, s3_deployment.Source.json_data(NODE_CONFIG_FILE, config, escape=True)],
+            # Not escaped: of a value from another stack the CDK makes a marker that holds its quotation marks too, and
+            # escaping those breaks the document. No value here (DNS and mount names, endpoints, ARNs) can hold one.
+            sources=[scripts, s3_deployment.Source.json_data(NODE_CONFIG_FILE, config)],
             prune=False,
             retain_on_delete=True,
             memory_limit=_MEMORY_MIB,
