@@ -18,9 +18,8 @@ from hyperpod_constructs import (
 )
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     stack = Stack(app, "Training")
     vpc = ec2.Vpc.from_vpc_attributes(
         stack,
@@ -66,8 +65,9 @@ def build() -> App:
     )
     for part, warning in ((network, "security-group-rules"), (cluster, "role-statements")):
         Annotations.of(part).acknowledge_warning(f"hyperpod-constructs:{warning}", "checked on 2026-11-30")
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()

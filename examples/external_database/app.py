@@ -15,9 +15,8 @@ from hyperpod_constructs import (
 )
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     foundation = Stack(app, "Foundation")
     network = ClusterNetwork(foundation, "Network")
     data = LustreFileSystem(foundation, "Data", network=network)
@@ -36,8 +35,9 @@ def build() -> App:
     )
     ClusterAdminPolicy(stack, "Admins", cluster=cluster)
     ClusterUserPolicy(stack, "Scientists", cluster=cluster)
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()

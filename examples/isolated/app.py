@@ -13,9 +13,8 @@ from hyperpod_constructs import (
 )
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     stack = Stack(app, "Training")
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     network = ClusterNetwork(stack, "Network", nat_gateways=0, availability_zone="use1-az4")
@@ -31,8 +30,9 @@ def build() -> App:
         file_systems=[LustreFileSystem(stack, "Data", network=network, capacity_gib=19200, efa=True, kms_key=key)],
         scripts_bucket=ScriptsBucket(stack, "Scripts", kms_key=key),
     )
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()

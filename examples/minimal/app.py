@@ -5,9 +5,8 @@ from aws_cdk import App, Stack
 from hyperpod_constructs import ComputeGroup, ControllerGroup, LoginGroup, SlurmCluster
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     stack = Stack(app, "Training")
     SlurmCluster(
         stack,
@@ -17,8 +16,9 @@ def build() -> App:
         login=LoginGroup(instance_type="ml.m5.xlarge"),
         compute=[ComputeGroup(name="p5", instance_type="ml.p5.48xlarge", instance_count=16, partition="train")],
     )
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()

@@ -5,9 +5,8 @@ from aws_cdk import Annotations, App, Stack
 from hyperpod_constructs import ClusterNetwork, ComputeGroup, ControllerGroup, EbsVolume, LoginGroup, SlurmCluster
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     stack = Stack(app, "Training")
     # The first zone is the cluster's, with controller and file system. Ids mean the same place in every account.
     network = ClusterNetwork(
@@ -43,8 +42,9 @@ def build() -> App:
     Annotations.of(cluster).acknowledge_warning(
         "hyperpod-constructs:file-system-zone", "the preprocessing reads little; its traffic between zones is accepted"
     )
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()

@@ -18,11 +18,10 @@ from hyperpod_constructs import (
 USERS = [PosixUser(name="alice", uid=2001), PosixUser(name="bob", uid=2002)]
 
 
-def build() -> App:
-    """The app."""
-    app = App()
+def build(app: App) -> None:
+    """Fill an app."""
     storage = Stack(app, "Storage")
-    network = ClusterNetwork(storage, "Network", availability_zone="us-east-1a")
+    network = ClusterNetwork(storage, "Network", availability_zone="use1-az4")
     access_logs = s3.Bucket(
         storage, "AccessLogs", enforce_ssl=True, block_public_access=s3.BlockPublicAccess.BLOCK_ALL, versioned=True
     )
@@ -57,8 +56,9 @@ def build() -> App:
             file_systems=[data, homes],
             users=USERS,
         )
-    return app
 
 
 if __name__ == "__main__":
-    build().synth()
+    example = App()
+    build(example)
+    example.synth()
