@@ -129,6 +129,7 @@ class EventFunction(Construct):
             environment={"TOPIC_ARN": topic.topic_arn, "TABLE_NAME": records.table_name, **environment},
         )
         log_group.grant_write(role)
+        skip_checkov(log_group, LOGS_WITHOUT_KEY)
         records.grant(role, *RECORDS)
         topic.grant_publish(role)
         clusters = stack.format_arn(service="sagemaker", resource="cluster", resource_name="*")
@@ -236,6 +237,9 @@ def skip_checkov(construct: Construct, reasons: Mapping[str, str]) -> None:
     """
     resource: Any = construct.node.default_child
     resource.add_metadata("checkov", {"skip": [{"id": check, "comment": why} for check, why in reasons.items()]})
+
+
+LOGS_WITHOUT_KEY = {"CKV_AWS_158": "names and times; encrypted by CloudWatch's own key"}
 
 
 def _acknowledge_function(function: EventFunction, clusters: str) -> None:

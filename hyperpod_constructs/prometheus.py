@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from hyperpod_constructs.events import LOGS_WITHOUT_KEY, skip_checkov
 from hyperpod_constructs.observability import PrometheusKind, PrometheusWorkspace
 from hyperpod_constructs.observability_rules import REMOTE_WRITE_END
 
@@ -85,6 +86,7 @@ class PrometheusTarget(Construct):
         log_group = logs.LogGroup(
             self, "Logs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
         )
+        skip_checkov(log_group, LOGS_WITHOUT_KEY)
         workspace = aps.CfnWorkspace(
             self,
             "Workspace",

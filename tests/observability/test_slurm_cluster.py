@@ -1,6 +1,10 @@
 """A SlurmCluster with observability and a cost guard."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +145,26 @@ def test_every_problem_of_cluster_and_watching_is_in_one_error(stack: Stack) -> 
 def test_a_misshapen_cluster_is_told_in_words_although_it_is_observed(stack: Stack) -> None:
     with pytest.raises(SpecError, match="compute"):
         a_cluster(stack, compute=[None], observability=Observability())
+
+
+def test_cdks_own_check_of_the_template_passes(tmp_path: Path) -> None:
+    """In a process of its own, because the tests switch the check off; it would end a user's synthesis."""
+    program = """
+from aws_cdk import App, Environment, Stack
+from hyperpod_constructs import CostGuard, Observability
+from tests.constructs.support import CONTEXT, a_cluster
+app = App(context=CONTEXT)
+stack = Stack(app, "Training", env=Environment(region="us-west-2", account="111122223333"))
+a_cluster(stack, observability=Observability(), cost_guard=CostGuard())
+app.synth()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "CDK_VALIDATION": "true"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
