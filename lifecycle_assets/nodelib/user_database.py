@@ -67,6 +67,12 @@ def ensure_group(context: Context, name: str, gid: int) -> None:
     context.did(f"added group {name}")
 
 
+def ensure_primary_group(context: Context, user: User) -> None:
+    """Have a group with the user's primary id: whatever its name, users may share it; by default the user's own."""
+    if all(group.gid != user.gid for group in groups(context).values()):
+        ensure_group(context, user.name, user.gid)
+
+
 def ensure_user(context: Context, user: User, home: str) -> None:
     """Have an account with these ids, this home and at least these groups.
 

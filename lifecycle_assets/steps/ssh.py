@@ -32,7 +32,9 @@ def run(context: Context) -> None:
 
 
 def _start_server(context: Context) -> None:
-    states = unit_states(context, "ssh", "sshd")
+    states = unit_states(context, "ssh", "sshd", "ssh.socket")
+    if states.pop("ssh.socket").is_running:
+        return  # Ubuntu 24.04 starts the server for each connection
     unit = next((name for name, state in states.items() if state.exists), None)
     if unit is None:
         context.note("the image has no SSH server")

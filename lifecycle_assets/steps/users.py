@@ -4,7 +4,7 @@ from nodelib.errors import StepError
 from nodelib.node_config import User
 from nodelib.shared import home_base
 from nodelib.step import Context, Step
-from nodelib.user_database import derived_gid, ensure_group, ensure_user
+from nodelib.user_database import derived_gid, ensure_group, ensure_primary_group, ensure_user
 
 SUDOERS = "/etc/sudoers.d"
 SUDOERS_PREFIX = "90-hyperpod-constructs-"
@@ -18,7 +18,7 @@ def run(context: Context) -> None:
     """
     base = home_base(context)
     for user in context.config.users:
-        ensure_group(context, user.name, user.gid)
+        ensure_primary_group(context, user)
         for name in user.groups:
             ensure_group(context, name, derived_gid(name))
         ensure_user(context, user, f"{base}/{user.name}")

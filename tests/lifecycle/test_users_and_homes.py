@@ -88,6 +88,15 @@ def test_group_id_depends_on_the_name_alone() -> None:
     assert {1200 <= derived_gid(name) < 2000 for name in ("ml", "research", "ops")} == {True}
 
 
+def test_users_may_share_a_primary_group(node: Machine) -> None:
+    bob = {**ALICE, "name": "bob", "uid": 2002, "gid": 2001, "groups": []}
+    document = node_config(users=[{**ALICE, "groups": []}, bob])
+    [result] = node.run(node.context("compute", document), CREATE_USERS)
+    assert result.outcome == "ok", node.log
+    assert node.runner.ran("groupadd") == [["groupadd", "--gid", "2001", "alice"]]
+    assert node.runner.ran("useradd")[1][1:5] == ["--uid", "2002", "--gid", "2001"]
+
+
 def test_user_whose_id_is_taken_is_refused_with_both_names(node: Machine) -> None:
     append(node, "/etc/passwd", "mallory:x:2001:2001::/home/mallory:/bin/sh\n")
     [result] = node.run(node.context("compute", with_alice()), CREATE_USERS)
@@ -200,6 +209,13 @@ def test_key_taken_out_of_the_deployment_is_taken_out_and_the_user_s_own_stay(no
 def test_host_keys_of_a_replaced_node_replace_those_it_had(node: Machine) -> None:
     text = with_host("a,10.0.0.1 ssh-ed25519 OLD\nb,10.0.0.2 ssh-ed25519 B\n", "a", ["a,10.0.0.1 ssh-ed25519 NEW"])
     assert text == "a,10.0.0.1 ssh-ed25519 NEW\nb,10.0.0.2 ssh-ed25519 B\n"
+
+
+def test_ssh_server_that_its_socket_starts_is_left_to_it(node: Machine) -> None:
+    units(node, "ssh", "ssh.socket")
+    node.units["ssh.socket"]["ActiveState"] = "active"
+    node.run(node.context("compute"), SET_UP_HOMES, SET_UP_SSH)
+    assert node.runner.ran("systemctl", "enable") == []
 
 
 def test_missing_home_is_named(node: Machine) -> None:
