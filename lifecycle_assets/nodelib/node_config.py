@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nodelib.errors import ConfigError
+from nodelib.json_reader import Reader
 
 NEWEST_VERSION = 1
 NODE_TYPES = ("controller", "login", "compute")
@@ -151,7 +151,7 @@ def parse_node_config(document: object) -> NodeConfig:
     """
     _check_version(document)
     problems: list[str] = []
-    reader = _Reader(document, "", problems)
+    reader = Reader(document, "", problems)
     config = NodeConfig(
         cluster_name=reader.text("cluster_name"),
         groups={name: _group(name, group) for name, group in reader.children("groups").items()},
@@ -182,77 +182,7 @@ def _check_version(document: object) -> None:
         )
 
 
-class _Reader:
-    """Reads one JSON object, noting problems under their path instead of raising at the first."""
-
-    def __init__(self, value: object, path: str, problems: list[str]) -> None:
-        self.path, self.problems = path, problems
-        self.values: dict[str, Any] = value if isinstance(value, dict) else {}
-        if not isinstance(value, dict):
-            self.note("", value, "an object")
-
-    def note(self, key: str, value: object, wanted: str) -> None:
-        path = ".".join(part for part in (self.path, key) if part)
-        self.problems.append(f"{path or 'document'} is {value!r}, expected {wanted}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.values.get(key, default)
-        if isinstance(value, str):
-            return value
-        self.note(key, value, "a text")
-        return ""
-
-    def choice(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-        value = self.values.get(key, default)
-        if value in allowed:
-            return str(value)
-        self.note(key, value, "one of " + ", ".join(allowed))
-        return allowed[0]
-
-    def number(self, key: str, default: int | None = None) -> int:
-        value = self.values.get(key, default)
-        # Deploy-time numbers, such as a database's port, may arrive as text.
-        if isinstance(value, str) and value.isdigit():
-            return int(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self.note(key, value, "a whole number")
-        return 0
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self.values.get(key, default)
-        if isinstance(value, bool):
-            return value
-        self.note(key, value, "true or false")
-        return default
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key, [])
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        self.note(key, value, "a list of texts")
-        return ()
-
-    def text_values(self) -> dict[str, str]:
-        return {key: self.text(key) for key in self.values}
-
-    def child(self, key: str) -> "_Reader":
-        return _Reader(self.values.get(key, {}), f"{self.path}.{key}".strip("."), self.problems)
-
-    def children(self, key: str) -> dict[str, "_Reader"]:
-        owner = self.child(key)
-        return {name: owner.child(name) for name in owner.values}
-
-    def items(self, key: str) -> list["_Reader"]:
-        value = self.values.get(key, [])
-        if isinstance(value, list):
-            path = f"{self.path}.{key}".strip(".")
-            return [_Reader(item, f"{path}[{index}]", self.problems) for index, item in enumerate(value)]
-        self.note(key, value, "a list")
-        return []
-
-
-def _group(name: str, reader: _Reader) -> Group:
+def _group(name: str, reader: Reader) -> Group:
     return Group(
         name=name,
         node_type=reader.choice("node_type", NODE_TYPES),
@@ -262,7 +192,7 @@ def _group(name: str, reader: _Reader) -> Group:
     )
 
 
-def _mount(reader: _Reader) -> Mount:
+def _mount(reader: Reader) -> Mount:
     kind = reader.choice("type", ("lustre", "open_zfs"))
     return Mount(
         type=kind,
@@ -273,7 +203,7 @@ def _mount(reader: _Reader) -> Mount:
     )
 
 
-def _accounting(reader: _Reader) -> Accounting:
+def _accounting(reader: Reader) -> Accounting:
     kind = reader.choice("kind", ("on_controller", "external", "none"), "on_controller")
     if kind != "external":
         return Accounting(kind=kind)
@@ -286,7 +216,7 @@ def _accounting(reader: _Reader) -> Accounting:
     )
 
 
-def _user(reader: _Reader) -> User:
+def _user(reader: Reader) -> User:
     return User(
         name=reader.text("name"),
         uid=reader.number("uid"),
@@ -298,13 +228,13 @@ def _user(reader: _Reader) -> User:
     )
 
 
-def _features(reader: _Reader) -> dict[str, bool]:
+def _features(reader: Reader) -> dict[str, bool]:
     for name in reader.values.keys() - FEATURE_DEFAULTS.keys():
         reader.note(name, reader.values[name], "one of the features " + ", ".join(FEATURE_DEFAULTS))
     return {name: reader.flag(name, default) for name, default in FEATURE_DEFAULTS.items()}
 
 
-def _node_types(reader: _Reader) -> tuple[str, ...]:
+def _node_types(reader: Reader) -> tuple[str, ...]:
     node_types = reader.texts("node_types")
     for node_type in node_types:
         if node_type not in NODE_TYPES:
@@ -312,7 +242,7 @@ def _node_types(reader: _Reader) -> tuple[str, ...]:
     return node_types
 
 
-def _user_step(reader: _Reader) -> UserStep:
+def _user_step(reader: Reader) -> UserStep:
     return UserStep(
         name=reader.text("name"),
         path=reader.text("path"),
@@ -324,11 +254,11 @@ def _user_step(reader: _Reader) -> UserStep:
     )
 
 
-def _package(reader: _Reader) -> Package:
+def _package(reader: Reader) -> Package:
     return Package(name=reader.text("name"), url=reader.text("url"), sha256=reader.text("sha256"))
 
 
-def _agent(reader: _Reader) -> Agent:
+def _agent(reader: Reader) -> Agent:
     return Agent(
         name=reader.text("name"),
         node_types=_node_types(reader),
