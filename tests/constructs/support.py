@@ -49,16 +49,17 @@ class Synthesized:
         seen: set[str] = set()
         waiting = [name]
         while waiting:
-            for other in _references(self.resources[waiting.pop()]):
+            for other in references(self.resources[waiting.pop()]):
                 if other in self.resources and other not in seen:
                     seen.add(other)
                     waiting.append(other)
         return seen
 
 
-def _references(value: Any) -> set[str]:
+def references(value: Any) -> set[str]:
+    """Logical ids that a part of a template refers to."""
     if isinstance(value, list):
-        return set().union(*(_references(item) for item in value), set())
+        return set().union(*(references(item) for item in value), set())
     if not isinstance(value, dict):
         return set()
     found = {value["Ref"]} if isinstance(value.get("Ref"), str) else set()
@@ -66,4 +67,4 @@ def _references(value: Any) -> set[str]:
         found.add(value["Fn::GetAtt"][0])
     depends = value.get("DependsOn", [])
     found |= set([depends] if isinstance(depends, str) else depends if isinstance(depends, list) else [])
-    return found.union(*(_references(item) for item in value.values()), set())
+    return found.union(*(references(item) for item in value.values()), set())
