@@ -112,12 +112,22 @@ def test_no_arn_of_a_stack_without_environment_names_a_partition() -> None:
     assert "arn:aws:" not in json.dumps(Synthesized(stack).json)
 
 
-def test_a_stack_with_an_environment_needs_no_look_up_and_so_no_credentials() -> None:
-    app = new_app()
+_ZONES = "availability-zones:account=123456789012:region=us-east-1"
+
+
+@pytest.mark.parametrize("context", [{}, {_ZONES: ["us-east-1c", "us-east-1d"]}])
+def test_a_stack_with_an_environment_does_not_depend_on_what_is_looked_up(context: dict[str, Any]) -> None:
+    # CDK's Vpc asks for the zones of an account even where it is told which to use; the answer must not matter.
+    app = new_app(**context)
     stack = Stack(app, "Training", env=Environment(account="123456789012", region="us-east-1"))
     a_cluster(stack)
-    manifest = json.loads((Path(app.synth().directory) / "manifest.json").read_text())
-    assert not manifest.get("missing")
+    assembly = app.synth()
+    manifest = json.loads((Path(assembly.directory) / "manifest.json").read_text())
+    assert {item["key"] for item in manifest.get("missing", [])} == (set() if context else {_ZONES})
+    text = json.dumps(assembly.get_stack_by_name("Training").template)
+    assert "us-east-1c" not in text
+    assert "dummy" not in text
+    assert '{"Fn::Select": [0, {"Fn::GetAZs": ""}]}' in text
 
 
 def test_assets_go_to_the_bucket_of_the_synthesizers_qualifier() -> None:
