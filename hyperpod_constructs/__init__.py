@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hyperpod_constructs.buckets import ScriptsBucket as ScriptsBucket
     from hyperpod_constructs.cluster import SlurmCluster as SlurmCluster
     from hyperpod_constructs.cluster_observability import ClusterObservability as ClusterObservability
+    from hyperpod_constructs.config import read_config as read_config
     from hyperpod_constructs.cost_guard import ClusterCostGuard as ClusterCostGuard
     from hyperpod_constructs.data_repositories import DataEvent as DataEvent
     from hyperpod_constructs.data_repositories import DataRepository as DataRepository
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import ReadyWhen as ReadyWhen
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
     from hyperpod_constructs.options import TieredStorage as TieredStorage
+    from hyperpod_constructs.options import UserStep as UserStep
+    from hyperpod_constructs.options import UserStepStage as UserStepStage
     from hyperpod_constructs.people import ClusterAdminPolicy as ClusterAdminPolicy
     from hyperpod_constructs.people import ClusterUserPolicy as ClusterUserPolicy
     from hyperpod_constructs.prometheus import PrometheusTarget as PrometheusTarget
@@ -83,35 +86,36 @@ if TYPE_CHECKING:
     from hyperpod_constructs.specs import LoginGroup as LoginGroup
 
 _NAMES = {
-    "role_statements": "container_image_statements remote_write_statements secret_statements volume_key_statements "
-    "vpc_statements",
-    "addresses": "addresses_needed",
-    "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
-    "open_zfs": "OpenZfsFileSystem",
-    "lustre_options": "LustreDeploymentType LustreStorageType",
-    "data_repositories": "DataEvent DataRepository",
     "accounting": "AccountingDatabase",
+    "addresses": "addresses_needed",
     "api_request": "create_cluster_request",
     "bindings": "AccountingBindings Bindings GroupBindings LustreMount OpenZfsMount",
+    "buckets": "ScriptsBucket",
     "cluster": "SlurmCluster",
+    "cluster_observability": "ClusterObservability",
+    "config": "read_config",
+    "cost_guard": "ClusterCostGuard",
+    "data_repositories": "DataEvent DataRepository",
     "errors": "AssetError SpecError",
+    "event_patterns": "EventKind EventLevel",
     "lifecycle": "ScriptsDeployment",
     "lustre": "LustreFileSystem",
+    "lustre_options": "LustreDeploymentType LustreStorageType",
     "network": "ClusterNetwork",
     "node_config": "node_config",
-    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
-    "LifecycleStyle Mount NetworkInterfaceType NodeAgent NodeRecovery NodeType OnTimeout PatchingStrategy PinnedFile "
-    "PosixUser ReadyWhen ScheduledUpdate TieredStorage",
-    "people": "ClusterAdminPolicy ClusterUserPolicy",
-    "cluster_observability": "ClusterObservability",
-    "cost_guard": "ClusterCostGuard",
-    "event_patterns": "EventKind EventLevel",
     "observability": "Alarms CostGuard MetricsSource Notifications Observability PrometheusWorkspace",
+    "open_zfs": "OpenZfsFileSystem",
+    "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
+    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
+    "LifecycleStyle Mount NetworkInterfaceType NodeAgent NodeRecovery NodeType OnTimeout PatchingStrategy "
+    "PinnedFile PosixUser ReadyWhen ScheduledUpdate TieredStorage UserStep UserStepStage",
+    "people": "ClusterAdminPolicy ClusterUserPolicy",
     "prometheus": "PrometheusTarget",
     "provider": "ClusterProvider",
+    "role_statements": "container_image_statements remote_write_statements secret_statements volume_key_statements "
+    "vpc_statements",
     "roles": "ExecutionRole RolePath",
     "rules": "validate",
-    "buckets": "ScriptsBucket",
     "specs": "ClusterSpec ComputeGroup ControllerGroup LoginGroup",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

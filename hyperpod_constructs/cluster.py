@@ -23,8 +23,8 @@ from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import Bindings
 from hyperpod_constructs.buckets import ScriptsBucket
 from hyperpod_constructs.cluster_base import ClusterBase, ImportedCluster
+from hyperpod_constructs.cluster_checks import check_cluster
 from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, RenderedTags, cluster_properties
-from hyperpod_constructs.errors import Problem, SpecError
 from hyperpod_constructs.group_bindings import bindings_of, roles_of
 from hyperpod_constructs.lifecycle import ScriptsDeployment
 from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
@@ -54,8 +54,8 @@ from hyperpod_constructs.placement import (
 from hyperpod_constructs.provider import ClusterProvider
 from hyperpod_constructs.role_grants import grant_features, grant_scripts
 from hyperpod_constructs.roles import ExecutionRole
-from hyperpod_constructs.rules.rule import shown
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup, LoginGroup
+from hyperpod_constructs.user_steps import user_step_files
 from hyperpod_constructs.watching import Watching
 
 _TAG_PRIORITY = 100  # as a tag on a resource itself; Tags.of() uses the same
@@ -163,7 +163,7 @@ class SlurmCluster(ClusterBase):
         # Before anything is made: a half-made tree would only hide the message.
         watching = Watching(self.spec, Stack.of(scope).region, observability, cost_guard)
         keep = removal_policy is RemovalPolicy.RETAIN
-        _check(self.spec, network, vpc, keep=keep, role=execution_role, scope=scope, others=watching.problems())
+        check_cluster(self.spec, network, vpc, keep=keep, role=execution_role, scope=scope, others=watching.problems())
         super().__init__(scope, id)
         self.cluster_name = cluster_name
         self.network = network or network_for(self, self.spec, vpc)
@@ -217,7 +217,14 @@ class SlurmCluster(ClusterBase):
             return None
         bucket = bucket or ScriptsBucket(self, "ScriptsBucket")
         config = watching.node_config(node_config(self.spec, bindings))
-        scripts = ScriptsDeployment(self, "Scripts", bucket=bucket, cluster_name=self.cluster_name, config=config)
+        scripts = ScriptsDeployment(
+            self,
+            "Scripts",
+            bucket=bucket,
+            cluster_name=self.cluster_name,
+            config=config,
+            user_files=user_step_files(self.spec.lifecycle.user_steps),
+        )
         if not bucket.nodes_may_read:
             grant_scripts(self._roles.values(), bucket.bucket, scripts.prefix)
         return scripts
@@ -263,40 +270,6 @@ class SlurmCluster(ClusterBase):
         surroundings = surroundings_of(self.spec, self.network, self.file_systems)
         for problem in rules.validate(self.spec, bindings, surroundings):
             Annotations.of(self).add_warning_v2(f"hyperpod-constructs:{problem.rule}", str(problem))
-
-
-def _check(
-    spec: ClusterSpec,
-    network: ClusterNetwork | None,
-    vpc: ec2.IVpc | None,
-    *,
-    keep: bool,
-    role: iam.IRole | None,
-    scope: Construct,
-    others: Sequence[Problem],
-) -> None:
-    errors, _ = rules.check(spec)
-    errors += others
-    if keep and not (_outlives(network, scope) and _outlives(role, scope)):
-        message = (
-            "got RETAIN, allowed: RETAIN only with a network and an execution_role of another stack or imported; "
-            "a cluster that is kept without them can neither run nor be deleted"
-        )
-        errors.append(Problem(path="removal_policy", message=message, rule="keep-with-what-it-stands-on"))
-    if network is not None and vpc is not None:
-        message = "given together with network, allowed: one of them; vpc is short for ClusterNetwork.from_vpc"
-        errors.append(Problem(path="vpc", message=message, rule="network-or-vpc"))
-    if errors:
-        raise SpecError(errors, subject=f"cluster {shown(spec.cluster_name)}")
-
-
-def _outlives(part: ClusterNetwork | iam.IRole | None, scope: Construct) -> bool:
-    """Whether a part stays when the scope's stack goes."""
-    if part is None:
-        return False
-    if isinstance(part, ClusterNetwork) and not part.is_owned:
-        return True
-    return part.node.default_child is None or Stack.of(part) is not Stack.of(scope)
 
 
 def _file_systems(

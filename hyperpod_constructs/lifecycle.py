@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from aws_cdk import FileSystem, IgnoreMode, RemovalPolicy, Stack
@@ -31,6 +34,7 @@ class ScriptsDeployment(Construct):
         bucket: where the scripts go.
         cluster_name: first part of the prefix, so that clusters can share a bucket.
         config: what ``node_config()`` built; may hold tokens.
+        user_files: what ``user_step_files()`` made ready, content by path; none by default.
 
     Attributes:
         bucket: where the scripts are.
@@ -39,23 +43,29 @@ class ScriptsDeployment(Construct):
     """
 
     def __init__(
-        self, scope: Construct, id: str, *, bucket: ScriptsBucket, cluster_name: str, config: dict[str, Any]
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        bucket: ScriptsBucket,
+        cluster_name: str,
+        config: dict[str, Any],
+        user_files: Mapping[str, bytes] | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.bucket = bucket
-        folder = str(assets.lifecycle_assets())
-        excluded = list(assets.EXCLUDED)
-        self.prefix = f"{cluster_name}/{_content_hash(self, folder, excluded, config)}"
+        self.prefix = f"{cluster_name}/{_content_hash(self, config, user_files or {})}"
         self.source_s3_uri = f"s3://{bucket.bucket.bucket_name}/{self.prefix}"
-        scripts = s3_deployment.Source.asset(folder, exclude=excluded, ignore_mode=IgnoreMode.GLOB)
+        with tempfile.TemporaryDirectory() as folder:
+            self._upload(_sources(config, user_files or {}, Path(folder)))
+
+    def _upload(self, sources: Sequence[s3_deployment.ISource]) -> None:
         upload = s3_deployment.BucketDeployment(
             self,
             "Upload",
-            destination_bucket=bucket.bucket,
+            destination_bucket=self.bucket.bucket,
             destination_key_prefix=self.prefix,
-            # Not escaped: of a value from another stack the CDK makes a marker that holds its quotation marks too, and
-            # escaping those breaks the document. No value here (DNS and mount names, endpoints, ARNs) can hold one.
-            sources=[scripts, s3_deployment.Source.json_data(NODE_CONFIG_FILE, config)],
+            sources=sources,
             prune=False,
             retain_on_delete=True,
             memory_limit=_MEMORY_MIB,
@@ -64,11 +74,34 @@ class ScriptsDeployment(Construct):
         acknowledge_upload(upload.handler_role)
 
 
-def _content_hash(scope: Construct, folder: str, excluded: list[str], config: dict[str, Any]) -> str:
-    fingerprint = FileSystem.fingerprint(folder, exclude=excluded, ignore_mode=IgnoreMode.GLOB)
+def _sources(config: dict[str, Any], user_files: Mapping[str, bytes], folder: Path) -> list[s3_deployment.ISource]:
+    """Our scripts, the configuration, and the user's files as they were made ready.
+
+    The CDK copies a folder when the source is bound, so the one for the user's files need not outlive that.
+    """
+    ours = s3_deployment.Source.asset(
+        str(assets.lifecycle_assets()), exclude=list(assets.EXCLUDED), ignore_mode=IgnoreMode.GLOB
+    )
+    # Not escaped: of a value from another stack the CDK makes a marker that holds its quotation marks too, and
+    # escaping those breaks the document. No value here (DNS and mount names, endpoints, ARNs) can hold one.
+    sources = [ours, s3_deployment.Source.json_data(NODE_CONFIG_FILE, config)]
+    for name, content in user_files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return [*sources, s3_deployment.Source.asset(str(folder))] if user_files else sources
+
+
+def _content_hash(scope: Construct, config: dict[str, Any], user_files: Mapping[str, bytes]) -> str:
+    fingerprint = FileSystem.fingerprint(
+        str(assets.lifecycle_assets()), exclude=list(assets.EXCLUDED), ignore_mode=IgnoreMode.GLOB
+    )
     # Resolved to references: the marker text of a token changes from run to run (STYLE, fact 8).
     references = json.dumps(Stack.of(scope).resolve(config), sort_keys=True)
-    return hashlib.sha256(f"{fingerprint}\n{references}".encode()).hexdigest()[:_HASH_LENGTH]
+    digest = hashlib.sha256(f"{fingerprint}\n{references}".encode())
+    for name, content in sorted(user_files.items()):
+        digest.update(f"\n{name}\n{len(content)}\n".encode() + content)
+    return digest.hexdigest()[:_HASH_LENGTH]
 
 
 def _log_group(scope: Construct) -> logs.ILogGroup:
