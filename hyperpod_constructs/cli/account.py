@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -109,6 +110,8 @@ def connect(profile: str | None, region: str | None) -> Clients:
     import boto3
     from botocore.exceptions import BotoCoreError
 
+    # boto3 knows AWS_DEFAULT_REGION only; other tools, and Lambda, say AWS_REGION.
+    region = region or os.environ.get("AWS_REGION") or None
     try:
         session = boto3.session.Session(profile_name=profile, region_name=region)
         name = session.region_name

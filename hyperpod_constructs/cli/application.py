@@ -25,6 +25,10 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check a cluster file, a synthesized app or the two classic files, and the account behind them.",
     "render": "Write the request and the node configuration of a cluster without deploying it.",
     "plan": "Say what a deployment would call and refuse, and what becomes of the nodes.",
+    "watch": "Follow a cluster live until it is ready or has failed.",
+    "events": "Show the events of a cluster.",
+    "nodes": "List the nodes of a cluster.",
+    "logs": "Show the log of a node's lifecycle script.",
     "rehearse": "Deploy a CDK app to an emulated AWS on this machine, show the cluster, and destroy it.",
 }
 """Each command with the one line that the list of commands shows; its module has the name with underscores, and in it

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cli.live_support import Live
 from tests.cli.support import Command, FakeAccount, account_of, healthy_answers, use_account
 
 
@@ -21,3 +22,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def healthy(monkeypatch: pytest.MonkeyPatch) -> FakeAccount:
     """An account in which the documented cluster can be made."""
     return use_account(monkeypatch, account_of(healthy_answers()))
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> Live:
+    """A live cluster's service with nothing in it."""
+    return Live(monkeypatch)

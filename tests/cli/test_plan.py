@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hyperpod_constructs.handlers.cluster.properties import LOGICAL_ID_TAG, STACK_ID_TAG
+from hyperpod_constructs.handlers.cluster.properties import LOGICAL_ID_TAG, STACK_ID_TAG, read_properties
 from hyperpod_constructs.rehearsal.service import HyperPodService, LocalClient, ManualClock
 from tests.cli.support import Answer, Command, FakeAccount, FakeClient, client_error, use_account
 from tests.handlers.builders import a_request, compute, controller, desired, login, p5, props
@@ -39,7 +39,7 @@ class Bed:
         self.account = use_account(monkeypatch, FakeAccount(clients))
 
     def deploy(self, properties: Mapping[str, Any], tags: Mapping[str, str] | None = None) -> None:
-        wanted = desired() if properties is None else _read(properties)
+        wanted = read_properties(properties)
         groups = [dict(group) for group in wanted.groups.values()]
         given = OWNER if tags is None else tags
         self.sagemaker.create_cluster(
@@ -57,12 +57,6 @@ class Bed:
         path = self.folder / "Training.template.json"
         path.write_text(json.dumps(template(properties)))
         return self.command("plan", path, *options)
-
-
-def _read(properties: Mapping[str, Any]) -> Any:
-    from hyperpod_constructs.handlers.cluster.properties import read_properties
-
-    return read_properties(properties)
 
 
 @pytest.fixture
