@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from hyperpod_constructs.dashboards import ALERTS, DASHBOARDS, alert_rules, load
-from hyperpod_constructs.dashboards.panels import Panel, Query
+from hyperpod_constructs.dashboards.panels import Panel, Query, View
+from tests.observability.pictures import dashboard_picture, series_of
 from tests.observability.prometheus import Prometheus, free_port, program, prometheus, recorded, running, served
 from tests.observability.test_node_metrics import ANSWERS, NODE, node_metrics
 
+REPOSITORY = Path(__file__).parents[2]
 CLUSTER = "llm-training"
 WINDOW = "10s"
 SCRAPED_SECONDS = float(os.environ.get("HYPERPOD_SCRAPED_SECONDS", "14"))
@@ -237,3 +240,27 @@ def test_the_rules_are_sound_by_promtools_own_check(tmp_path: Path) -> None:
         [program("promtool"), "check", "rules", str(rules)], capture_output=True, text=True, timeout=30, check=False
     )
     assert f"{len(ALERTS)} rules found" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_picture_of_each_dashboard_can_be_drawn_from_the_answers(scene: Scene, tmp_path: Path) -> None:
+    """With ``HYPERPOD_PICTURES=write HYPERPOD_SCRAPED_SECONDS=90`` the pictures in the docs are drawn anew."""
+    writes = os.environ.get("HYPERPOD_PICTURES") == "write"
+    folder = REPOSITORY / "docs" / "pictures" if writes else tmp_path
+    folder.mkdir(exist_ok=True)
+    step = max(1.0, (scene.ended - scene.started) / 60)
+    for dashboard in DASHBOARDS:
+        drawn = []
+        for panel in dashboard.panels:
+            if panel.view is View.NUMBER:
+                continue
+            series: list[Any] = []
+            for query in panel.queries:
+                answer = scene.server.range(asked(query.expression), scene.started + 3, scene.ended, step)
+                series += series_of(answer, query.legend)
+            drawn.append((panel.title, panel.unit, series))
+        path = folder / f"{dashboard.name}.svg"
+        path.write_text(dashboard_picture(dashboard.title, drawn), encoding="utf-8")
+        tree = ElementTree.parse(path)  # noqa: S314  our own file
+        lines = tree.findall(".//{http://www.w3.org/2000/svg}polyline")
+        assert len(lines) >= len(drawn)
+        assert all(len(line.get("points", "").split()) > 3 for line in lines)
