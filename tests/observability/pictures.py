@@ -36,7 +36,7 @@ def dashboard_picture(title: str, panels: Sequence[tuple[str, str, Sequence[Seri
 
 def series_of(answer: Sequence[Mapping[str, Any]], legend: str) -> list[Series]:
     """The series of a range query, named as Grafana would name them."""
-    found = []
+    found: list[Series] = []
     for item in answer:
         name = legend
         for label, value in item["metric"].items():
