@@ -244,8 +244,8 @@ TAG_KEY_MAXIMUM = 128  # model TagKey
 TAG_VALUE_MAXIMUM = 256  # model TagValue
 TAGS_MAXIMUM = 50  # model TagList
 TAG_WORDS = "letters, digits, spaces and _ . : / = + - @"
-OWNER_TAGS = ("hyperpod-constructs:stack-id", "hyperpod-constructs:logical-id")
-"""Tags by which the custom resource knows its own cluster; two of the fifty that a cluster may have."""
+OWN_TAGS_MAXIMUM = 4
+"""Tags of a cluster that the custom resource needs: two that say who owns it, two that it remembers by."""
 
 INSTANCE_COUNT_MAXIMUM = 6758  # model ClusterInstanceCount
 GROUPS_MAXIMUM = 100  # model ClusterInstanceGroupSpecifications
@@ -270,98 +270,6 @@ LAST_IMAGE_WITHOUT_DATABASE = (2, 1, 0)  # FACTS 5.1 and 6.1: external accountin
 
 BACKUP_MINUTES = (1, 1440)  # lifecycle_assets/node_config.schema.json; a dump a day is the least that helps
 STEP_SECONDS = (1, 3600)  # field report L-22: nothing waits without an end
-
-OWNED_SLURM_KEYS = frozenset(
-    {
-        *("clustername", "slurmctldhost", "nodename", "partitionname", "taskplugin", "schedulerparameters"),
-        *("nodes", "nodeset", "downnodes", "include", "statesavelocation", "topologyplugin"),
-    }
-)
-"""Keys of slurm.conf, in lower case, that the platform writes or that other arguments decide (FACTS 6.3, Q-08)."""
-OWNED_SLURM_PREFIXES = ("accountingstorage",)
-
-SYSTEM_PATHS = frozenset(
-    f"/{name}"
-    for name in (
-        *("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var"),
-        *("opt", "opt/slurm", "opt/ml", "opt/sagemaker", "opt/dlami", "opt/aws", "opt/amazon"),
-    )
-)
-"""Folders that the operating system, Slurm or the platform lives in: a mount there would hide it (FACTS 5.7, 6.2)."""
-DEEP_SYSTEM_PATHS = frozenset(
-    {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/opt/ml", "/opt/slurm", "/proc", "/run", "/sbin", "/sys"}
-)
-"""Those of them under which nothing of a user's may be mounted either."""
-
-SHARED_PARTITION = "dev"  # exists on every cluster and holds every node (FACTS 6.3)
-RESERVED_PARTITIONS = {"DEFAULT": "slurm.conf's word for the defaults of the partitions that follow"}
-"""Names that make no partition, with the reason. Tried with slurmctld 24.11.5 and 26.05.5, which also take ALL, NONE,
-ANY, UNLIMITED, numbers and a thousand characters; with DEFAULT in any case of letters the partition is not there."""
-
-RESERVED_USERS = frozenset(
-    [
-        "root",
-        "daemon",
-        "bin",
-        "sys",
-        "sync",
-        "games",
-        "man",
-        "lp",
-        "mail",
-        "news",
-        "uucp",
-        "proxy",
-        "www-data",
-        "backup",
-        "list",
-        "irc",
-        "gnats",
-        "nobody",
-        "messagebus",
-        "syslog",
-        "sshd",
-        "tss",
-        "uuidd",
-        "tcpdump",
-        "landscape",
-        "pollinate",
-        "lxd",
-        "usbmux",
-        "_apt",
-        "_chrony",
-        "polkitd",
-        "systemd-network",
-        "systemd-resolve",
-        "systemd-timesync",
-        "fwupd-refresh",
-        "ubuntu",
-        "ec2-user",
-        "ssm-user",
-        "slurm",
-        "munge",
-        "mysql",
-        "adm",
-        "sudo",
-        "admin",
-        "wheel",
-        "docker",
-        "video",
-        "render",
-        "audio",
-        "users",
-        "staff",
-        "shadow",
-        "disk",
-        "tape",
-        "dialout",
-        "plugdev",
-        "netdev",
-        "kmem",
-        "tty",
-    ]
-)
-"""Users of the image, and groups whose name a user's own group would clash with (field report L-20)."""
 
 
 def is_tag_text(value: str) -> bool:

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from hyperpod_constructs import limits
+from hyperpod_constructs import limits, reserved
 from hyperpod_constructs.options import LifecycleStyle, PinnedFile
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, repeated, shown
 
@@ -21,7 +21,7 @@ def home_path(case: Case) -> Iterator[Finding]:
         return
     if message := bad_name(path, limits.MOUNT_PATH, otherwise="such as /fsx/home"):
         yield "lifecycle.home_path", message
-    elif posixpath.normpath(path) in limits.SYSTEM_PATHS or posixpath.normpath(path) in ("/", "//"):
+    elif posixpath.normpath(path) in reserved.SYSTEM_PATHS or posixpath.normpath(path) in ("/", "//"):
         yield "lifecycle.home_path", f"got {shown(path)}, allowed: a folder that is not the system's, such as /fsx/home"
 
 
@@ -62,7 +62,7 @@ def slurm_settings_owned(case: Case) -> Iterator[Finding]:
     """Settings that belong to the platform, or follow from other arguments, are not given."""
     for key, _ in _settings(case):
         lowered = key.lower() if isinstance(key, str) else ""
-        if lowered in limits.OWNED_SLURM_KEYS or lowered.startswith(limits.OWNED_SLURM_PREFIXES):
+        if lowered in reserved.OWNED_SLURM_KEYS or lowered.startswith(reserved.OWNED_SLURM_PREFIXES):
             yield (
                 f"lifecycle.slurm_settings[{shown(key)}]",
                 f"got the key {shown(key)}, allowed: any but those that HyperPod writes itself, or that accounting and "

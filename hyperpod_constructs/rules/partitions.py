@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hyperpod_constructs import limits
+from hyperpod_constructs import limits, reserved
 from hyperpod_constructs.instance_types import is_accelerated
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, hyphenated, shown
 from hyperpod_constructs.specs import ComputeGroup
@@ -32,7 +32,7 @@ def partition_reserved(case: Case) -> Iterator[Finding]:
     """A partition is not called by a word of slurm.conf's own."""
     for _, group, where in _compute(case):
         for partition in group.partition_names:
-            if reason := limits.RESERVED_PARTITIONS.get(partition.upper()):
+            if reason := reserved.RESERVED_PARTITIONS.get(partition.upper()):
                 yield where, f"got {shown(partition)}, allowed: any name but {reason}; choose another partition name"
 
 
@@ -40,10 +40,10 @@ def partition_reserved(case: Case) -> Iterator[Finding]:
 def partition_shared(case: Case) -> Iterator[Finding]:
     """The partition dev exists on every cluster and holds every node."""
     for _, group, where in _compute(case):
-        if limits.SHARED_PARTITION in group.partition_names:
+        if reserved.SHARED_PARTITION in group.partition_names:
             yield (
                 where,
-                f"got {shown(limits.SHARED_PARTITION)}, the partition that HyperPod puts every node of the cluster "
+                f"got {shown(reserved.SHARED_PARTITION)}, the partition that HyperPod puts every node of the cluster "
                 "in, the other groups' too; choose another name for a partition of this group only",
             )
 

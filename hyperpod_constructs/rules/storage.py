@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from hyperpod_constructs import limits
+from hyperpod_constructs import limits, reserved
 from hyperpod_constructs.bindings import LustreMount
 from hyperpod_constructs.options import Mount
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, shown
@@ -75,12 +75,12 @@ def mount_path_system(case: Case) -> Iterator[Finding]:
     """A file system is not mounted over a folder of the operating system, of Slurm or of the platform."""
     for paths in _literal_paths(case):
         for where, path in paths:
-            if path in limits.SYSTEM_PATHS or path in ("/", "//"):
+            if path in reserved.SYSTEM_PATHS or path in ("/", "//"):
                 yield (
                     where,
                     f"got {shown(path)}, which the node needs itself, allowed: a folder such as /fsx; choose one",
                 )
-            elif inside := next((deep for deep in limits.DEEP_SYSTEM_PATHS if path.startswith(f"{deep}/")), ""):
+            elif inside := next((deep for deep in reserved.DEEP_SYSTEM_PATHS if path.startswith(f"{deep}/")), ""):
                 yield where, f"got {shown(path)}, inside {inside}, which the node needs itself, allowed: such as /fsx"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hyperpod_constructs import limits
+from hyperpod_constructs import limits, reserved
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, repeated, shown
 
 RULES = RuleBook("Tags")
@@ -39,25 +39,26 @@ def tag_value(case: Case) -> Iterator[Finding]:
 
 @RULES.error("tags-maximum", "model TagList; DESIGN decision 9")
 def tags_maximum(case: Case) -> Iterator[Finding]:
-    """A cluster has at most 48 tags of the user's, for two of the service's 50 are the owner tags."""
-    allowed = limits.TAGS_MAXIMUM - len(limits.OWNER_TAGS)
+    """A cluster has at most 46 tags of the user's, for four of the service's 50 are the custom resource's."""
+    allowed = limits.TAGS_MAXIMUM - limits.OWN_TAGS_MAXIMUM
     count = len(case.spec.tag_pairs)
     if count > allowed:
         yield (
             "tags",
             f"got {count} tags, allowed: {allowed} (the service takes {limits.TAGS_MAXIMUM}, "
-            f"{len(limits.OWNER_TAGS)} of them are this library's); drop {count - allowed}",
+            f"{limits.OWN_TAGS_MAXIMUM} of them are this library's); drop {count - allowed}",
         )
 
 
 @RULES.error("tags-own", "DESIGN decision 9")
 def tags_own(case: Case) -> Iterator[Finding]:
-    """The owner tags, by which a cluster is told from a stranger's, are never the user's."""
+    """Tags of this library's prefix, by which a cluster is told from a stranger's, are never the user's."""
     for key, _ in case.spec.tag_pairs:
-        if key in limits.OWNER_TAGS:
+        if key.startswith(reserved.OWN_TAG_PREFIX):
             yield (
                 _path(key),
-                f"got the key {shown(key)}, allowed: any key but those that say which stack owns the cluster; drop it",
+                f"got the key {shown(key)}, allowed: no key of this library's own prefix {reserved.OWN_TAG_PREFIX}, by "
+                "which it knows which stack owns the cluster; choose another",
             )
 
 

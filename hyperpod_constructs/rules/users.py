@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from hyperpod_constructs import limits
+from hyperpod_constructs import limits, reserved
 from hyperpod_constructs.options import LifecycleStyle, PosixUser
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, repeated, shown
 
@@ -32,7 +32,7 @@ def user_name(case: Case) -> Iterator[Finding]:
 def user_name_reserved(case: Case) -> Iterator[Finding]:
     """A user is not called like a user or a group of the system."""
     for path, user in _users(case):
-        if user.name in limits.RESERVED_USERS:
+        if user.name in reserved.RESERVED_USERS:
             yield f"{path}.name", f"got {shown(user.name)}, allowed: no name of the system's own; choose another"
 
 

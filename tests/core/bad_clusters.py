@@ -204,12 +204,18 @@ BAD_CLUSTERS: tuple[Bad, ...] = (
     Bad(rule="tag-key", spec=a_cluster(tags={"": "c"}), path='tags[""]', says="give the tag a key"),
     Bad(rule="tag-value", spec=a_cluster(tags={"a": "b" * 257}), path='tags["a"]', says="257 characters"),
     Bad(rule="tag-value", spec=a_cluster(tags={"a": "50%"}), path='tags["a"]', says='got the value "50%"'),
-    Bad(rule="tags-maximum", spec=a_cluster(tags={f"k{n}": "" for n in range(49)}), path="tags", says="drop 1"),
+    Bad(rule="tags-maximum", spec=a_cluster(tags={f"k{n}": "" for n in range(47)}), path="tags", says="drop 1"),
     Bad(
         rule="tags-own",
         spec=a_cluster(tags={"hyperpod-constructs:stack-id": "x"}),
         path='tags["hyperpod-constructs:stack-id"]',
         says="which stack owns the cluster",
+    ),
+    Bad(
+        rule="tags-own",
+        spec=a_cluster(tags={"hyperpod-constructs:team": "x"}),
+        path='tags["hyperpod-constructs:team"]',
+        says="choose another",
     ),
     Bad(rule="tags-unique", spec=a_cluster(tags=[("a", "1"), ("a", "2")]), path='tags["a"]', says="twice"),
     # Waiting.
