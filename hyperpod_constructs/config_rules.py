@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from hyperpod_constructs import limits
+from hyperpod_constructs.addresses import layout_problems
 from hyperpod_constructs.bindings import (
     AccountingBindings,
     Bindings,
@@ -42,6 +43,7 @@ from hyperpod_constructs.rules.shape import repaired, repaired_record
 from hyperpod_constructs.specs import Group
 
 RULE = "cluster-file"
+_DEFAULT_CIDR = "10.0.0.0/16"
 _DEFAULT_CAPACITY_GIB = 1200
 _DEFAULT_VERSION = "2.15"
 DEFAULT_OPEN_ZFS_GIB = 256
@@ -92,6 +94,24 @@ def _network(config: ClusterConfig) -> Iterator[Finding]:
                 yield f"network.{name}", "given together with vpc_id, allowed: one of them; it is of a new VPC only"
     if network.availability_zone and network.availability_zones:
         yield "network.availability_zone", "given together with availability_zones, allowed: one of them; use the list"
+    if not network.vpc_id:
+        yield from ((f"network.{name}", message) for name, message in _new_network(network))
+
+
+def _new_network(network: NetworkConfig) -> Iterator[Finding]:
+    named = {"availability_zone": network.availability_zone} if network.availability_zone else {}
+    zones = network.availability_zones or ()
+    named |= {f"availability_zones[{index}]": zone for index, zone in enumerate(zones)}
+    for name, zone in named.items():
+        if message := bad_name(zone, limits.AVAILABILITY_ZONE):
+            yield name, message
+    if network.cidr or network.secondary_cidr:
+        yield from layout_problems(
+            cidr=network.cidr or _DEFAULT_CIDR,
+            secondary_cidr=network.secondary_cidr or "",
+            zones=len(zones) or 1,
+            needed=network.address_count or 0,
+        )
 
 
 def _file_systems(config: ClusterConfig) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ so that the rules see a sound specification and every other problem is still fou
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from datetime import date
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -43,6 +44,8 @@ def repaired_record(value: Any, path: str, problems: list[Problem]) -> Any:
     """A dataclass of values with every one of the wrong kind replaced; what was wrong is added to ``problems``."""
     return _record(value, path, problems)
 
+
+_YAML_BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off"})
 
 _HINTS: dict[type, dict[str, Any]] = {}
 
@@ -176,7 +179,7 @@ def _unresolved(path: str) -> Problem:
 
 def _wrong_kind(value: Any, hint: Any, path: str, advice: str = "") -> Problem:
     whole_field = path if path in _ADVICE else path.partition("[")[0] if path.endswith("]") else ""
-    advice = advice or _member_meant(value, hint) or _ADVICE.get(whole_field, "")
+    advice = advice or _member_meant(value, hint) or _quotes_meant(value, hint) or _ADVICE.get(whole_field, "")
     got = shown(value) if value is None else f"{shown(value)} ({type(value).__name__})"
     message = f"got {got}, allowed: {_words(hint)}{advice and '; ' + advice}"
     return Problem(path=path, message=message, rule=RULE)
@@ -190,6 +193,16 @@ def _member_meant(value: Any, hint: Any) -> str:
                 if value.lower() in (str(member.value).lower(), member.name.lower()):
                     return f"use {choice.__name__}.{member.name}"
     return ""
+
+
+def _quotes_meant(value: Any, hint: Any) -> str:
+    """The advice where quotes make the difference, as they do in a YAML file: 2.1 is a number, "2" is text."""
+    kinds = (hint, *get_args(hint))
+    if isinstance(value, str):
+        if int in kinds and value.strip().lstrip("+-").isdecimal():
+            return "write the number without quotes"
+        return "write it without quotes" if bool in kinds and value.lower() in _YAML_BOOLEANS else ""
+    return "write it in quotes" if str in kinds and isinstance(value, (bool, int, float, date)) else ""
 
 
 def _words(hint: Any) -> str:

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hyperpod_constructs import config_rules
 from hyperpod_constructs.api_request import create_cluster_request
@@ -33,7 +31,6 @@ from hyperpod_constructs.options import (
     NodeRecovery,
     ReadyWhen,
 )
-from tests.core.strategies import odd_values
 from tests.core.support import KEY, LUSTRE, PLAN, ROLE, SECRET, a_cluster
 
 _CONSTRUCTS = Path(__file__).parents[2] / "hyperpod_constructs"
@@ -205,6 +202,18 @@ def test_the_network_and_the_file_systems_pass_on_what_was_given_and_nothing_els
         ({"network": {"vpc_id": "my-vpc"}}, "network.vpc_id", "the id of a VPC"),
         ({"network": {"subnet_ids": ["subnet-0123456789abcdef0"]}}, "network.subnet_ids", "given without vpc_id"),
         ({"network": {"nat_gateways": "two"}}, "network.nat_gateways", "a whole number"),
+        ({"network": {"cidr": "10.0.0.0/33"}}, "network.cidr", "an IPv4 block of /16"),
+        ({"network": {"secondary_cidr": "10.0.128.0/17"}}, "network.secondary_cidr", "overlaps 10.0.0.0/16"),
+        ({"network": {"availability_zone": "a"}}, "network.availability_zone", "such as us-east-1a or use1-az4"),
+        (
+            {"network": {"availability_zones": ["use1-az4", "b"]}},
+            "network.availability_zones[1]",
+            "such as us-east-1a or use1-az4",
+        ),
+        ({"cluster_name": 123}, "cluster_name", "got 123 (int), allowed: text; write it in quotes"),
+        ({"compute": [_compute(instance_count="2")]}, "compute[0].instance_count", "write the number without quotes"),
+        ({"compute": [_compute(image_release_version=2.1)]}, "compute[0].image_release_version", "write it in quotes"),
+        ({"force_instance_counts": "no"}, "force_instance_counts", "write it without quotes"),
         ({"network": {"vpc_id": "vpc-01234567", "cidr": "10.0.0.0/16"}}, "network.cidr", "of a new VPC only"),
         ({"execution_role": 5}, "execution_role", "allowed: text"),
         ({"execution_role": "nodes"}, "execution_role", "the ARN of an IAM role"),
@@ -240,40 +249,6 @@ def test_a_zone_in_the_network_is_enough_for_a_training_plan() -> None:
     assert check_config(_mapping(compute=plan, network={"availability_zone": "use1-az4"}))[1:] == ([], [])
 
 
-_KEYS = st.sampled_from(["cluster_name", "controller", "login", "compute", "users", "tags", "accounting", "lifecycle"])
-_PARTS = st.sampled_from(
-    ["network", "file_systems", "execution_role", "scripts_bucket", "removal_policy", "ready_when"]
-)
-_LEAVES = odd_values | st.sampled_from(["ml.m5.xlarge", "fsx", {"name": "a"}, {"type": "lustre"}, {"endpoint": "a"}])
-_TREES = st.recursive(
-    _LEAVES,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
-    max_leaves=4,
-)
-
-
-@settings(max_examples=40, deadline=None, database=None)
-@given(st.dictionaries(_KEYS | _PARTS | st.text(max_size=3), _TREES, max_size=4))
-def test_no_mapping_however_odd_ends_in_anything_but_words(changes: dict[str, Any]) -> None:
-    config, errors, warnings = check_config(_mapping(**changes))
-    str(SpecError([*errors, *warnings])).encode()
-    if not errors:
-        assert create_cluster_request(config.spec, config_bindings(config))
-
-
-@settings(max_examples=30, deadline=None, database=None)
-@given(
-    st.sampled_from(
-        ["subnets", "security_groups", "file_systems", "execution_role", "ebs_volume", "auto_patch", "name"]
-    ),
-    _TREES,
-)
-def test_no_group_however_odd_ends_in_anything_but_words(key: str, value: object) -> None:
-    config, errors, _ = check_config(_mapping(compute=[_compute(**{key: value})]))
-    str(SpecError(errors)).encode()
-    assert errors or create_cluster_request(config.spec, config_bindings(config))
-
-
 def _init_of(module: str, name: str) -> ast.FunctionDef:
     """A construct's ``__init__``, read without importing the CDK."""
     tree = ast.parse((_CONSTRUCTS / module).read_text())
@@ -307,3 +282,9 @@ def test_the_defaults_that_the_file_is_checked_with_are_those_of_the_construct()
     assert shown["capacity_gib"] == str(config_rules.DEFAULT_OPEN_ZFS_GIB)
     assert shown["record_size_kib"] == str(config_rules.DEFAULT_RECORD_SIZE_KIB)
     assert shown["backup_retention_days"] == str(config_rules.DEFAULT_BACKUP_DAYS)
+
+
+def test_the_block_of_a_new_vpc_that_the_file_is_checked_with_is_that_of_the_network() -> None:
+    tree = ast.parse((_CONSTRUCTS / "network.py").read_text())
+    values = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+    assert ast.literal_eval(values["_VPC_CIDR"]) == config_rules._DEFAULT_CIDR

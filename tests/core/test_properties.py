@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hyperpod_constructs import limits
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import GroupBindings
+from hyperpod_constructs.config import check_config
+from hyperpod_constructs.config_rules import config_bindings
 from hyperpod_constructs.errors import SpecError
 from hyperpod_constructs.limits import Name
 from hyperpod_constructs.node_config import node_config
@@ -132,3 +134,46 @@ def test_a_name_is_accepted_by_us_exactly_when_it_is_by_the_service(key: str) ->
         assert name.accepts(text) == (low <= len(text) <= high and accepts(pattern, text))
 
     agrees()
+
+
+def _config(**changes: Any) -> dict[str, Any]:
+    machine = {"instance_type": "ml.m5.xlarge"}
+    return {"cluster_name": "training", "controller": machine, "login": machine, "compute": [_group()]} | changes
+
+
+def _group(**changes: Any) -> dict[str, Any]:
+    return {"name": "p5", "instance_type": "ml.p5.48xlarge", "instance_count": 16} | changes
+
+
+_KEYS = st.sampled_from(["cluster_name", "controller", "login", "compute", "users", "tags", "accounting", "lifecycle"])
+_PARTS = st.sampled_from(
+    ["network", "file_systems", "execution_role", "scripts_bucket", "removal_policy", "ready_when"]
+)
+_LEAVES = odd_values | st.sampled_from(["ml.m5.xlarge", "fsx", {"name": "a"}, {"type": "lustre"}, {"endpoint": "a"}])
+_TREES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@_FEW
+@given(st.dictionaries(_KEYS | _PARTS | st.text(max_size=3), _TREES, max_size=4))
+def test_no_mapping_however_odd_ends_in_anything_but_words(changes: dict[str, Any]) -> None:
+    config, errors, warnings = check_config(_config(**changes))
+    str(SpecError([*errors, *warnings])).encode()
+    if not errors:
+        assert create_cluster_request(config.spec, config_bindings(config))
+
+
+@_FEW
+@given(
+    st.sampled_from(
+        ["subnets", "security_groups", "file_systems", "execution_role", "ebs_volume", "auto_patch", "name"]
+    ),
+    _TREES,
+)
+def test_no_group_however_odd_ends_in_anything_but_words(key: str, value: object) -> None:
+    config, errors, _ = check_config(_config(compute=[_group(**{key: value})]))
+    str(SpecError(errors)).encode()
+    assert errors or create_cluster_request(config.spec, config_bindings(config))
