@@ -1,8 +1,8 @@
 """Cost by instance group.
 
 From two metrics that the node scripts write beside the exporters: ``hyperpod_node_info`` (1, with labels for group,
-type and node type) and ``hyperpod_node_hourly_price_usd`` (your price of the instance type, where you gave one). Prices are
-in no API of the service.
+type and node type) and ``hyperpod_node_hourly_price_usd`` (your price of the instance type, where you gave one). Prices
+are in no API of the service.
 """
 
 from hyperpod_constructs.dashboards.panels import Dashboard, Panel, Query, View, lines, number
