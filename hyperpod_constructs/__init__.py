@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hyperpod_constructs.lustre_options import LustreDeploymentType as LustreDeploymentType
     from hyperpod_constructs.lustre_options import LustreStorageType as LustreStorageType
     from hyperpod_constructs.network import ClusterNetwork as ClusterNetwork
-    from hyperpod_constructs.node_config import node_config as node_config
     from hyperpod_constructs.observability import Alarms as Alarms
     from hyperpod_constructs.observability import CostGuard as CostGuard
     from hyperpod_constructs.observability import MetricsSource as MetricsSource
@@ -102,7 +101,6 @@ _NAMES = {
     "lustre": "LustreFileSystem",
     "lustre_options": "LustreDeploymentType LustreStorageType",
     "network": "ClusterNetwork",
-    "node_config": "node_config",
     "observability": "Alarms CostGuard MetricsSource Notifications Observability PrometheusWorkspace",
     "open_zfs": "OpenZfsFileSystem",
     "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
