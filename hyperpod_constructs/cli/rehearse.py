@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import signal
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
@@ -16,16 +15,12 @@ if TYPE_CHECKING:
 HELP = (
     "Deploy a CDK app to an emulated AWS on this machine, show the cluster it makes, and destroy it.\n\n"
     "The unmodified CDK CLI deploys; the custom resource's own code runs and talks to a HyperPod service that follows "
-    "the documented rules. No AWS account, nothing but the loopback address, nothing left running. The tools are "
+    "the documented rules. Where this machine allows (Linux, root), the first instances of each group are real Slurm "
+    "nodes, set up by the scripts that the deployment uploaded. No AWS account, nothing but the loopback address, "
+    "nothing left running. The tools are "
     "installed into .rehearsal/ (or $HYPERPOD_REHEARSAL_DIR) the first time."
 )
 DEFAULT_APP = "python app.py"
-
-
-class Nodes(enum.StrEnum):
-    """Whether the instances are real Slurm machines."""
-
-    NONE = "none"
 
 
 def rehearse(
@@ -63,7 +58,17 @@ def rehearse(
             "--dir", help="Where the tools and the logs are kept (default: $HYPERPOD_REHEARSAL_DIR or .rehearsal)."
         ),
     ] = None,
-    nodes: Annotated[Nodes, typer.Option(help="Whether instances become real Slurm machines.")] = Nodes.NONE,
+    nodes: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|none|COUNT",
+            help="How many instances of each group become real Slurm nodes (Linux with apt, as root): auto, the "
+            "default, for 2 where this machine can carry them; the others are simulated.",
+        ),
+    ] = "auto",
+    suite: Annotated[
+        str, typer.Option(help="The Debian release of the nodes: trixie has Slurm 24.11, forky 26.05.")
+    ] = "trixie",
     keep: Annotated[
         bool,
         typer.Option("--keep", help="Leave it up after the deployment and say how to look at it. The same as KEEP=1."),
@@ -91,6 +96,8 @@ def rehearse(
             port=port,
             capacity=tuple(capacity or ()),
             fail_controller=runner.CONTROLLER_FAILURE if fail_controller else None,
+            nodes=nodes,
+            suite=suite,
             keep=keep or os.environ.get("KEEP", "") not in ("", "0"),
         )
         left = runner.rehearse(story, tell)

@@ -70,6 +70,20 @@ class Account:
         metadata = event.get("EventDetails", {}).get("EventMetadata", {})
         return next((part["FailureMessage"] for part in metadata.values() if part.get("FailureMessage")), "")
 
+    def script_log(self, cluster: str, group: str, instance: str) -> list[str]:
+        """The lines of a node's lifecycle script in the log group of its cluster; none if there are none (yet)."""
+        arn = self.client("sagemaker").describe_cluster(ClusterName=cluster)["ClusterArn"]
+        logs = self.client("logs")
+        try:
+            answer = logs.get_log_events(
+                logGroupName=f"/aws/sagemaker/Clusters/{cluster}/{arn.rpartition('/')[2]}",
+                logStreamName=f"LifecycleConfig/{group}/{instance}",
+                startFromHead=True,
+            )
+        except logs.exceptions.ResourceNotFoundException:
+            return []
+        return [event["message"] for event in answer["events"]]
+
     def stack_events(self, stack: str) -> list[StackEvent]:
         """Every event of a stack, oldest first; empty if there never was one.
 

@@ -110,7 +110,7 @@ class GuardedProcess:
             self._owner_end = -1
 
 
-def end_guard(pid: int, timeout_seconds: float = 15.0) -> bool:
+def end_guard(pid: int, timeout_seconds: float = 40.0) -> bool:
     """Send SIGTERM to a kept guard and wait for its end. True if it is gone."""
     deadline = time.monotonic() + timeout_seconds
     with contextlib.suppress(ProcessLookupError):

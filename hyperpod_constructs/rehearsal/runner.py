@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import runs
+from .bed_process import (
+    DEFAULT_OF_EACH_GROUP,
+    DEFAULT_SUITE,
+    NodesUnavailableError,
+    RealNodes,
+    machine_problem,
+    prepare_tree,
+)
 from .cdk_cli import require_app
 from .environment import default_root
 from .failures import RehearsalError
 from .progress import Progress, Silent
 from .session import DEFAULT_APP, DEFAULT_REGION, Rehearsal
+from .slurm_story import show_slurm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 SERVICE_LOG_GROUPS = "log group /aws/sagemaker/Clusters/"
 EVENTS_SHOWN = 10
+NODES_AUTOMATIC, NODES_NONE = "auto", "none"
+MOST_NODES = 8
 CONTROLLER_FAILURE = "Lifecycle scripts did not run successfully."
 
 
@@ -36,6 +48,9 @@ class Story:
         capacity: See Rehearsal.
         fail_controller: The words with which every controller group's lifecycle script fails; None: it does not.
         keep: Leave it up after the deployment.
+        nodes: Whether instances are real Slurm nodes: "auto" (where this machine can carry them; with ``CI=true`` in
+            the environment it must), "none", or how many of each instance group.
+        suite: The Debian release of the nodes.
     """
 
     app: str = DEFAULT_APP
@@ -47,6 +62,8 @@ class Story:
     capacity: Sequence[str] = ()
     fail_controller: str | None = None
     keep: bool = False
+    nodes: str = NODES_AUTOMATIC
+    suite: str = DEFAULT_SUITE
 
 
 def rehearse(story: Story, progress: Progress | None = None) -> list[str]:
@@ -56,12 +73,14 @@ def rehearse(story: Story, progress: Progress | None = None) -> list[str]:
     """
     tell = progress or Silent()
     require_app(story.app, (story.folder or Path.cwd()).absolute())
+    nodes = real_nodes(story, tell)
     rehearsal = Rehearsal(
         root=story.root,
         folder=story.folder,
         region=story.region,
         port=story.port,
         capacity=story.capacity,
+        nodes=nodes,
         progress=tell,
     )
     with rehearsal:
@@ -82,6 +101,38 @@ def rehearse(story: Story, progress: Progress | None = None) -> list[str]:
         return left
 
 
+def real_nodes(story: Story, tell: Progress) -> RealNodes | None:
+    """The real nodes that the story asks for and this machine can carry, their Debian tree built.
+
+    Raises NodesUnavailableError where it cannot and must; RehearsalError where ``story.nodes`` is no such word.
+    """
+    if story.nodes == NODES_NONE:
+        return None
+    count = of_each_group(story.nodes)
+    root = (story.root or default_root()).absolute()
+    try:
+        if problem := machine_problem(root):
+            raise NodesUnavailableError(problem)
+        prepare_tree(root, story.suite, tell.step)
+    except NodesUnavailableError as error:
+        if story.nodes != NODES_AUTOMATIC or os.environ.get("CI") == "true":
+            raise NodesUnavailableError(
+                f"Slurm nodes cannot run here: {error}; --nodes none rehearses all the rest"
+            ) from error
+        tell.line(f"No Slurm nodes here, all instances are simulated: {error}")
+        return None
+    return RealNodes(of_each_group=count, suite=story.suite)
+
+
+def of_each_group(nodes: str) -> int:
+    """The number of real nodes that a word of ``--nodes`` means. Raises RehearsalError if it is no such word."""
+    if nodes == NODES_AUTOMATIC:
+        return DEFAULT_OF_EACH_GROUP
+    if not nodes.isdecimal() or not 1 <= int(nodes) <= MOST_NODES:
+        raise RehearsalError(f"got --nodes {nodes}; allowed: auto, none, or a number from 1 to {MOST_NODES}")
+    return int(nodes)
+
+
 def _fail_controllers(rehearsal: Rehearsal, story: Story, words: str) -> None:
     groups = [name for stack in rehearsal.synth(story.app, story.context) for name in stack.controller_groups()]
     for group in groups:
@@ -100,6 +151,9 @@ def _show(rehearsal: Rehearsal, stacks: Sequence[str], tell: Progress) -> None:
         tell.line("  last cluster events:" if events else "  no cluster events")
         for line in event_lines(events, rehearsal.account.failure_message):
             tell.line(f"    {line}")
+        tell.line()
+        if rehearsal.bed:
+            show_slurm(rehearsal, cluster, tell)
     tell.line()
 
 
@@ -162,6 +216,7 @@ def how_to_go_on(rehearsal: Rehearsal) -> list[str]:
         "It stays up. To look at it with the AWS CLI or boto3, from any shell:",
         *(f"  export {name}={value}" for name, value in variables.items()),
         "  aws sagemaker list-clusters",
+        *nodes_hints(rehearsal),
         f"Every call the service received: curl {rehearsal.service.url}/_rehearsal/calls",
         f"To deploy again: {cdk} deploy --require-approval=never --app '{rehearsal.app}' "
         + " ".join(f"-c {key}={value}" for key, value in rehearsal.context.items()),
@@ -169,6 +224,16 @@ def how_to_go_on(rehearsal: Rehearsal) -> list[str]:
         "To end it: hyperpod-slurm rehearse --stop"
         + ("" if rehearsal.root == default_root() else f" --dir {rehearsal.root}"),
     ]
+
+
+def nodes_hints(rehearsal: Rehearsal) -> list[str]:
+    """How to get a shell on a real node, if there is one."""
+    if rehearsal.bed is None:
+        return []
+    bed = rehearsal.bed.client.socket.parent.name
+    command = f"{sys.executable} -m hyperpod_constructs.rehearsal.nodes exec --bed {bed}"
+    entries = [rehearsal.nodes_of(cluster["ClusterName"]).entry() for cluster in rehearsal.clusters()]
+    return [f"A shell on {entry.name}, where sinfo and srun work: {command} {entry.host}" for entry in entries]
 
 
 def stop_kept(root: Path | None = None) -> int:

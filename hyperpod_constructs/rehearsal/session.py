@@ -5,21 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import runs
 from .account import Account
+from .bed_process import NodesBed, RealNodes, start_bed
 from .cdk_cli import CdkCli, CdkRun, app_failure, require_app
-from .emulator import Emulator, start_emulator
+from .cluster_nodes import ClusterNodes
+from .deployment_watch import DeploymentWatch
+from .emulator import ACCOUNT, Emulator, start_emulator
 from .environment import Environment, default_root, prepare
 from .failures import RehearsalError
 from .processes import LOOPBACK, free_port, require_free_port
 from .progress import Progress, Silent
 from .service_process import Service, start_service
-from .stacks import StackEvent, SynthesizedStack, describe_event, first_failure, read_assembly, reason_text
+from .stacks import StackEvent, SynthesizedStack, first_failure, read_assembly, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +41,6 @@ BOOTSTRAP_STACK = "CDKToolkit"
 BOOTSTRAP_TIMEOUT_SECONDS = 60.0
 SYNTH_TIMEOUT_SECONDS = 240.0
 DEPLOY_TIMEOUT_SECONDS = 900.0
-_LOOK_SECONDS = 1.0
 
 
 class DeploymentFailedError(RehearsalError):
@@ -69,6 +70,7 @@ class Rehearsal:
         capacity: Entries such as ``worker-gpu-a=2`` or ``ml.p5.48xlarge=2@0,16@60``.
         workers_at_first: The instances that a compute group gets which ``capacity`` does not name; the service answers
             "insufficient capacity" to the rest. None: no such limit.
+        nodes: Which instances are real Slurm nodes, on a machine that can carry them; None: all are simulated.
         service_arguments: More arguments of the service.
         progress: Who is told what happens; nobody by default.
 
@@ -84,6 +86,7 @@ class Rehearsal:
         port: int | None = None,
         capacity: Sequence[str] = (),
         workers_at_first: int | None = DEFAULT_WORKERS_AT_FIRST,
+        nodes: RealNodes | None = None,
         service_arguments: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> None:
@@ -96,7 +99,9 @@ class Rehearsal:
         self._port = port
         self._capacity = tuple(capacity)
         self._workers_at_first = workers_at_first
+        self._nodes = nodes
         self._service_arguments = tuple(service_arguments)
+        self.bed: NodesBed | None = None
         self._limited: set[str] = set()
         self._processes = contextlib.ExitStack()
         self._run_folder: Path | None = None
@@ -113,12 +118,13 @@ class Rehearsal:
         self.stop()
 
     def start(self) -> None:
-        """Prepare the environment, start both processes, bootstrap the account for the CDK."""
+        """Prepare the environment, start all processes, bootstrap the account for the CDK."""
         port = free_port() if self._port is None else require_free_port(self._port)
         service_port = free_port() if self._port is None else require_free_port(self._port + 1)
         self.progress.step("preparing the tools")
         self.environment: Environment = prepare(self.root, self.progress.detail)
         self.run_folder = self._run_folder = runs.new_run(self.root)
+        with_nodes = self._start_bed(f"http://{LOOPBACK}:{port}") if self._nodes else []
         self.progress.step("starting the emulated AWS and the HyperPod service")
         self.service: Service = start_service(
             folder=self.run_folder,
@@ -127,6 +133,7 @@ class Rehearsal:
             arguments=[
                 f"--aws-endpoint=http://{LOOPBACK}:{port}",
                 *(f"--capacity={entry}" for entry in self._capacity),
+                *with_nodes,
                 *self._service_arguments,
             ],
         )
@@ -139,6 +146,14 @@ class Rehearsal:
         self._cli = CdkCli(self.environment, self.run_folder, self.folder, self.emulator.url, self.region)
         self._bootstrap()
 
+    def _start_bed(self, aws_endpoint: str) -> list[str]:
+        """Start the machines' part; gives the arguments that make the service launch its instances there."""
+        assert self._nodes is not None  # noqa: S101 - for the type checker
+        self.progress.step("starting the bed of Slurm nodes")
+        self.bed = start_bed(self._nodes, root=self.root, folder=self.run_folder)
+        self._processes.callback(self.bed.stop)
+        return self._nodes.service_arguments(self.bed.client.socket, aws_endpoint, self.region, ACCOUNT)
+
     def stop(self) -> None:
         """End everything. Harmless when it has ended."""
         self._processes.close()
@@ -147,12 +162,13 @@ class Rehearsal:
                 shutil.rmtree(self._run_folder / name, ignore_errors=True)
 
     def keep(self) -> None:
-        """Leave both processes running after this one; ``runs.stop_kept`` ends them."""
+        """Leave all processes running after this one; ``runs.stop_kept`` ends them in the order given here."""
         self._processes.pop_all()
         self._run_folder = None
-        self.service.process.keep()
-        self.emulator.process.keep()
-        runs.remember(self.run_folder, [self.emulator.process.guard_pid, self.service.process.guard_pid])
+        kept = [self.emulator.process, self.service.process, *([self.bed.process] if self.bed else [])]
+        for process in kept:
+            process.keep()
+        runs.remember(self.run_folder, [process.guard_pid for process in kept])
 
     def _bootstrap(self) -> None:
         """What ``cdk bootstrap`` does, with its own template, parameters and stack name."""
@@ -217,6 +233,17 @@ class Rehearsal:
         """Every cluster of the service as DescribeCluster shows it."""
         return self.account.clusters()
 
+    def nodes_of(self, cluster: str) -> ClusterNodes:
+        """The nodes of a cluster. Raises RehearsalError if this rehearsal has no real ones."""
+        if self.bed is None:
+            raise RehearsalError("all instances of this rehearsal are simulated")
+        return ClusterNodes(self.service, self.bed.client, cluster)
+
+    @property
+    def real_nodes_of_each_group(self) -> int:
+        """How many instances of each group are real Slurm nodes; 0 if none is."""
+        return self._nodes.of_each_group if self._nodes else 0
+
     def stack_events(self, stack: str) -> list[StackEvent]:
         """Every event of a stack, oldest first."""
         return self.account.stack_events(stack)
@@ -240,7 +267,7 @@ class Rehearsal:
             title,
             [title, "--all", f"--app={self._assembly}", *options],
             timeout_seconds=DEPLOY_TIMEOUT_SECONDS,
-            meanwhile=_Watch(self.account, self.progress, stacks, seen, resources).look,
+            meanwhile=DeploymentWatch(self.account, self.progress, stacks, seen, resources).look,
         )
         if run.code:
             raise _failure(run, self.account.events_after(stacks, seen))
@@ -265,28 +292,3 @@ def _failure(run: CdkRun, events: Iterable[StackEvent]) -> DeploymentFailedError
         f"{reason_text(event.reason)}\n(log: {run.log})",
         event,
     )
-
-
-class _Watch:
-    """Tells the progress how far CloudFormation is, at most once a second."""
-
-    def __init__(
-        self, account: Account, progress: Progress, stacks: Sequence[str], seen: frozenset[str], total: int
-    ) -> None:
-        self._account = account
-        self._progress = progress
-        self._stacks = stacks
-        self._seen = seen
-        self._total = total
-        self._next_look = time.monotonic() + _LOOK_SECONDS
-
-    def look(self) -> None:
-        """Look, if the time has come. A look that fails is only a look: the CLI tells of real trouble."""
-        if time.monotonic() < self._next_look:
-            return
-        self._next_look = time.monotonic() + _LOOK_SECONDS
-        with contextlib.suppress(Exception):
-            events = self._account.events_after(self._stacks, self._seen)
-            done = {event.logical_id for event in events if event.status.endswith("_COMPLETE")}
-            if events:
-                self._progress.detail(describe_event(events[-1]), min(len(done), self._total), self._total)

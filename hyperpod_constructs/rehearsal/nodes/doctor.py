@@ -1,6 +1,8 @@
 """Whether this machine can carry a bed: every point looked at, not only the first that fails."""
 
+import os
 import shutil
+from pathlib import Path
 
 from hyperpod_constructs.rehearsal.nodes import host, registry
 from hyperpod_constructs.rehearsal.nodes.cgroup import create_bed_cgroup, remove
@@ -11,9 +13,13 @@ from hyperpod_constructs.rehearsal.nodes.suites import SUITES
 from hyperpod_constructs.rehearsal.nodes.tree import is_built
 
 
-def examine() -> list[Finding]:
-    """Look at everything a bed needs. Changes nothing."""
-    cache = nodes_cache_dir()
+def examine(cache: Path | None = None) -> list[Finding]:
+    """Look at everything a bed needs. Changes nothing.
+
+    Args:
+        cache: folder of the Debian trees; by default ``nodes`` in the rehearsal's folder.
+    """
+    cache = cache or nodes_cache_dir()
     built = [name for name, suite in SUITES.items() if is_built(suite, cache)]
     findings = [host.check_system(), host.check_root(), host.check_apt()]
     if not findings[0].problem:
@@ -41,7 +47,7 @@ def _check_packages(*, build: bool) -> Finding:
 
 def _check_cgroups() -> Finding:
     try:
-        group = create_bed_cgroup("doctor")
+        group = create_bed_cgroup(f"doctor-{os.getpid()}")
     except BedUnavailable as error:
         return Finding(subject="cgroups", found="not writable", problem=str(error))
     remove(group)

@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     add("--launcher", metavar="MODULE:FUNCTION", help="makes real nodes: a function of the --launcher-option texts")
     add("--launcher-option", action="append", default=[], metavar="NAME=VALUE", help="for the launcher's function")
     add("--real-nodes", action="append", default=[], metavar="[GROUP=]COUNT", help="only the first nodes are real")
+    add("--real-nodes-at-most", type=int, metavar="COUNT", help="of all groups together")
     add("--verbose", action="store_true", help="log every request")
     return found
 
@@ -135,7 +136,9 @@ def launcher(options: argparse.Namespace, durations: Timings) -> Launcher:
         raise ValueError(f"--launcher {options.launcher} cannot be found: {error}") from error
     real: Launcher = make(pairs(options.launcher_option, "--launcher-option"))
     count = real_nodes(options.real_nodes)
-    return real if count is None else CompositeLauncher(real, simulated, count)
+    if count is None:
+        return real
+    return CompositeLauncher(real, simulated, count, options.real_nodes_at_most)
 
 
 def services(options: argparse.Namespace) -> tuple[HyperPodService, FsxService]:

@@ -236,16 +236,20 @@ class CompositeLauncher:
         real: Makes the real ones.
         simulated: Makes the others.
         real_nodes: How many of each group are real: one number for all, or by group name (others: none).
+        at_most: How many are real at the same time; None (default) for no such limit.
     """
 
     real: Launcher
     simulated: SimulatedLauncher
     real_nodes: int | Mapping[str, int]
+    at_most: int | None = None
     _kinds: dict[str, str] = field(default_factory=dict)
+    _living: set[str] = field(default_factory=set)
 
     def _is_real(self, node: NodeRequest) -> bool:
         limit = self.real_nodes if isinstance(self.real_nodes, int) else self.real_nodes.get(node.group_name, 0)
-        return node.number <= limit
+        room = self.at_most is None or len(self._living - {node.instance_id}) < self.at_most
+        return node.number <= limit and room
 
     def _of(self, instance_id: str) -> Launcher:
         return self.real if self._kinds.get(instance_id) == "real" else self.simulated
@@ -257,6 +261,8 @@ class CompositeLauncher:
     def launch(self, node: NodeRequest) -> None:
         """Launch a node as what its number makes it."""
         self._kinds[node.instance_id] = "real" if self._is_real(node) else "simulated"
+        if self._kinds[node.instance_id] == "real":
+            self._living.add(node.instance_id)
         self._of(node.instance_id).launch(node)
 
     def report(self, instance_id: str) -> NodeReport:
@@ -265,6 +271,7 @@ class CompositeLauncher:
 
     def terminate(self, instance_id: str) -> None:
         """End an instance."""
+        self._living.discard(instance_id)
         self._of(instance_id).terminate(instance_id)
 
     def reboot(self, instance_id: str) -> None:
@@ -275,6 +282,12 @@ class CompositeLauncher:
         """Tell both."""
         self.real.configuration_changed(cluster)
         self.simulated.configuration_changed(cluster)
+
+    def close(self) -> None:
+        """Let the real ones forget what was still to come."""
+        close = getattr(self.real, "close", None)
+        if close:
+            close()
 
     def bind(self, now: Callable[[], float]) -> None:
         """The simulated nodes live in the service's time; the real ones too, where their launcher can."""
