@@ -4,6 +4,8 @@ import ast
 import os
 from pathlib import Path
 
+import pytest
+
 import hyperpod_constructs
 
 ROOT = Path(__file__).parents[2]
