@@ -42,6 +42,7 @@ check: $(STAMP) ## ruff, mypy --strict, shellcheck
 	shellcheck -x $(SHELL_SCRIPTS)
 	python scripts/docs_from_code.py --check
 	python scripts/service_model.py --check
+	PYTHONPATH=. python scripts/grafana_dashboards.py --check
 
 test-fast: $(STAMP) ## core and handlers: no Node process, seconds
 	pytest -q $(FAST)
@@ -67,6 +68,7 @@ goldens: $(STAMP) ## rewrite the golden files; review the difference
 docs: $(STAMP) ## rewrite what is generated from code
 	python scripts/docs_from_code.py
 	python scripts/service_model.py
+	PYTHONPATH=. python scripts/grafana_dashboards.py
 
 wheel: $(STAMP) ## wheel and sdist in dist/
 	python -m build --no-isolation
