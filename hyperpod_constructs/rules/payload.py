@@ -7,15 +7,12 @@ from hyperpod_constructs.rules.rule import Case, Finding, RuleBook
 
 RULES = RuleBook("What a deployment can carry")
 
-# A group with every field there is has less than 3 kB, so fewer groups than this always fit; counting costs time.
-_ALWAYS_FITS = 40
-
 
 @RULES.error("payload-size", "Step Functions developer guide, quotas; docs/limits.md")
 def payload_size(case: Case) -> Iterator[Finding]:
     """An update, which carries the new and the old description of the cluster, fits into a waiter's input."""
     groups = case.spec.groups
-    if case.bindings is None or len(groups) <= _ALWAYS_FITS:
+    if case.bindings is None:
         return
     if not all(group.name in case.bindings.groups and group.all_instance_types for group in groups):
         return  # other rules report these

@@ -134,3 +134,29 @@ def hundred_full_groups(compute: int = 98) -> tuple[ClusterSpec, Bindings]:
     spec = a_cluster(compute=[FULL.compute[0].with_(name=f"worker-group-{index:02d}") for index in range(compute)])
     everything = full_bindings().groups["p5"]
     return spec, replace(bindings_for(spec), groups=dict.fromkeys((one.name for one in spec.groups), everything))
+
+
+def longest_groups(compute: int) -> tuple[ClusterSpec, Bindings]:
+    """Groups with every field, and every value as long as the service takes it; the other two groups are usual."""
+    alarms = tuple(f"{index}{'a' * 254}" for index in range(10))
+    deployment = replace(_DEPLOYMENT, rollback_alarm_names=alarms)
+    full = FULL.compute[0]
+    assert full.scheduled_update is not None
+    assert full.auto_patch is not None
+    group = full.with_(
+        training_plan_arn=f"{PLAN}{'a' * (2048 - len(PLAN))}",
+        partition="p" * 1024,
+        scheduled_update=replace(full.scheduled_update, deployment=deployment),
+        auto_patch=replace(full.auto_patch, deployment=deployment),
+    )
+    spec = a_cluster(compute=[group.with_(name=f"{index:063d}") for index in range(compute)])
+    longest = GroupBindings(
+        execution_role_arn=f"{ROLE}{'a' * (2048 - len(ROLE))}",
+        source_s3_uri=f"{SCRIPTS}{'a' * (1024 - len(SCRIPTS))}",
+        mounts=(replace(LUSTRE, path=f"/{'a' * 1023}"), replace(OPEN_ZFS, path=f"/{'b' * 1023}")),
+        volume_kms_key_id="k" * 2048,
+        subnet_ids=tuple(f"subnet-{index:025d}" for index in range(16)),
+        security_group_ids=tuple(f"sg-{index:029d}" for index in range(5)),
+    )
+    usual = bindings_for(spec)
+    return spec, replace(usual, groups={**usual.groups, **{one.name: longest for one in spec.compute}})

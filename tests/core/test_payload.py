@@ -8,7 +8,7 @@ import pytest
 from hyperpod_constructs import payload
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.rules import check
-from tests.core.full_specs import hundred_full_groups, hundred_groups
+from tests.core.full_specs import hundred_full_groups, hundred_groups, longest_groups
 from tests.core.support import TEXT_TOKEN, a_cluster, bindings_for
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "limits.md").read_text()
@@ -40,9 +40,9 @@ def test_a_cluster_whose_updates_would_not_fit_is_refused() -> None:
     assert [problem.rule for problem in errors] == ["payload-size"]
 
 
-def test_fewer_groups_than_are_counted_always_fit() -> None:
-    """The rule does not count small clusters, so the largest uncounted one must fit."""
-    assert payload.waiter_input_bytes(*hundred_full_groups(38)) < payload.STEP_FUNCTIONS_INPUT_BYTES
+def test_a_few_groups_with_the_longest_values_are_refused_too() -> None:
+    assert check(*longest_groups(6))[0] == []
+    assert [problem.rule for problem in check(*longest_groups(7))[0]] == ["payload-size"]
 
 
 def test_the_page_says_how_many_full_groups_fit() -> None:
