@@ -124,7 +124,8 @@ def connect(profile: str | None, region: str | None) -> Clients:
     if not _is_region(name, known):
         detail = f"got the region {name!r}; allowed: a region such as us-east-1; check --region and AWS_REGION"
         raise AccountError(Kind.UNREACHABLE, "", detail, detail)
-    return BotoClients(session, profile)
+    # Said explicitly where commands are written down for later, when the environment may be another.
+    return BotoClients(session, profile or os.environ.get("AWS_PROFILE") or None)
 
 
 def _is_region(name: str, known: set[str]) -> bool:
