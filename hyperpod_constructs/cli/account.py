@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -79,6 +80,8 @@ class BotoClients:
     session: Any
     profile: str | None
     _made: dict[str, Any] = field(default_factory=dict)
+    # A boto3 session is not to be shared while it makes clients; its clients are.
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def region(self) -> str:
@@ -87,17 +90,18 @@ class BotoClients:
 
     def client(self, service: str) -> Any:
         """The client of a service, the same one each time."""
-        if service not in self._made:
-            from botocore.config import Config
+        from botocore.config import Config
 
-            config = Config(
-                connect_timeout=_CONNECT_SECONDS,
-                read_timeout=_READ_SECONDS,
-                retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-                user_agent_extra="hyperpod-slurm",
-            )
-            self._made[service] = self.session.client(service, config=config)
-        return self._made[service]
+        with self._lock:
+            if service not in self._made:
+                config = Config(
+                    connect_timeout=_CONNECT_SECONDS,
+                    read_timeout=_READ_SECONDS,
+                    retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+                    user_agent_extra="hyperpod-slurm",
+                )
+                self._made[service] = self.session.client(service, config=config)
+            return self._made[service]
 
 
 def connect(profile: str | None, region: str | None) -> Clients:

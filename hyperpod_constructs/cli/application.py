@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check a cluster file, a synthesized app or the two classic files, and the account behind them.",
     "render": "Write the request and the node configuration of a cluster without deploying it.",
     "plan": "Say what a deployment would call and refuse, and what becomes of the nodes.",
+    "preflight": "Check quotas, zones, addresses and plans before a deployment.",
     "watch": "Follow a cluster live until it is ready or has failed.",
     "events": "Show the events of a cluster.",
     "nodes": "List the nodes of a cluster.",

@@ -1,37 +1,50 @@
-"""A cluster against the account."""
+"""A cluster against the account: the looks of ``validate`` and those of ``preflight``, side by side in time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+
+from hyperpod_constructs.cli.account import Clients
 
 from .identity import caller_check, role_checks
 from .network import security_group_checks, subnet_checks
+from .offers import offer_checks, training_plan_checks
 from .outcome import Check, Outcome
+from .quotas import quota_checks
 from .storage import bucket_checks, file_system_checks
+from .subject import Subject
+from .tools import bootstrap_check, linked_role_check, sdk_check
 
-if TYPE_CHECKING:
-    from hyperpod_constructs.cli.account import Clients
+Look = Callable[[Subject, Clients], list[Check]]
 
-    from .subject import Subject
+VALIDATION: tuple[Look, ...] = (subnet_checks, security_group_checks, file_system_checks, role_checks, bucket_checks)
+PREFLIGHT: tuple[Look, ...] = (
+    quota_checks,
+    offer_checks,
+    subnet_checks,
+    training_plan_checks,
+    linked_role_check,
+    sdk_check,
+    bootstrap_check,
+)
+_SERVICES = {
+    VALIDATION: ("ec2", "fsx", "iam", "s3"),
+    PREFLIGHT: ("ec2", "iam", "sagemaker", "service-quotas", "ssm"),
+}
 
-CHECKS = (subnet_checks, security_group_checks, file_system_checks, role_checks, bucket_checks)
-_SERVICES = ("ec2", "fsx", "iam", "s3")
 
-
-def account_checks(subject: Subject, clients: Clients) -> list[Check]:
-    """Every look at the account, in the order in which the service's own validator has them.
+def account_checks(subject: Subject, clients: Clients, looks: tuple[Look, ...] = VALIDATION) -> list[Check]:
+    """Every look at the account, told in their order.
 
     Args:
         subject: the cluster.
         clients: of the account.
+        looks: those of validation, in the order in which the service's own validator has them, by default.
     """
     caller = caller_check(clients)
     if caller.outcome is Outcome.UNKNOWN:
         return [caller]
-    # Made here: a boto3 session is not to be shared while it makes clients, its clients are.
-    for service in _SERVICES:
-        clients.client(service)
-    with ThreadPoolExecutor(len(CHECKS)) as pool:
-        found = [*pool.map(lambda look: look(subject, clients), CHECKS)]
+    with ThreadPoolExecutor(len(looks)) as pool:
+        found = [*pool.map(lambda look: look(subject, clients), looks)]
     return [check for checks in found for check in checks]
