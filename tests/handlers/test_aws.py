@@ -85,7 +85,7 @@ def test_no_sleep_runs_into_the_end_of_the_lambda() -> None:
     slept: list[float] = []
     client = Answers(client_error("ThrottlingException", "Rate exceeded", "DescribeCluster"))
     with pytest.raises(UnclearError):
-        an_aws(client, slept, remaining=17.5).describe(NAME)
+        an_aws(client, slept, remaining=62.5).describe(NAME)
     assert slept == [1]
 
 

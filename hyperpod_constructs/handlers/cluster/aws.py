@@ -66,8 +66,9 @@ IAM_NOT_PROPAGATED = (
 PATIENT_ROUNDS = 5
 PATIENT_PAUSE_SECONDS = 5.0
 
-MARGIN_SECONDS = 15
-"""Time that a Lambda keeps for its answer when it decides whether it may sleep once more."""
+MARGIN_SECONDS = 60
+"""Time that a Lambda keeps when it decides whether it may sleep and call once more: a call that is never answered takes
+two attempts of up to 30 seconds (clients.CONFIG), and a Lambda that dies after CreateCluster leaves an orphan."""
 
 
 @dataclass

@@ -146,7 +146,8 @@ def _storage_by_kind(configs: Any) -> dict[str, Any]:
     kinds: dict[str, Any] = {}
     for config in configs:
         for kind, settings in config.items():
-            selector, rest = _identified(kind, settings)
+            # What the model does not know stays as it came, and the service refuses it by its name.
+            selector, rest = _identified(kind, settings) if isinstance(settings, Mapping) else ("[]", settings)
             kinds.setdefault(kind, {})[selector] = rest
     return kinds
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from .errors import MalformedEventError
+from .log import log
 from .properties import Properties, read_properties
 
 PROGRESS = "HyperPodProgress"
@@ -127,8 +128,14 @@ def read_event(event: Mapping[str, Any]) -> Event:
 
 def read_progress(value: Any) -> Progress:
     """What on_event handed over; an absent or foreign value gives an empty one, because polls must go on."""
-    if not isinstance(value, Mapping):
+    try:
+        return _read_progress(value) if isinstance(value, Mapping) else Progress()
+    except (ValueError, TypeError, LookupError) as error:
+        log("what on_event handed over cannot be read", error=repr(error))
         return Progress()
+
+
+def _read_progress(value: Mapping[str, Any]) -> Progress:
     expected = value.get("Expected")
     return Progress(
         started_at=float(value.get("StartedAt") or 0),

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .aws import Aws
-from .errors import ChangeRefusedError, ConflictError, NameTakenError, ServiceError, UnclearError
+from .errors import (
+    ChangeRefusedError,
+    ConflictError,
+    HandlerError,
+    NameTakenError,
+    NotFoundError,
+    ServiceError,
+    UnclearError,
+)
 from .events import Event, Progress
 from .log import log
 from .memory import memory_call, remembered_counts
@@ -67,21 +75,25 @@ def _after_unclear_create(
     """The answer was lost: look whether there is a cluster, and never leave one behind for want of an answer."""
     log("create was not answered", error=str(error))
     try:
-        missing = services.aws.describe(desired.name) is None
-    except UnclearError:
-        missing = False
-    if missing:
+        cluster = services.aws.patiently(lambda: services.aws.describe(desired.name))
+    except UnclearError as unanswered:
+        return _unknown(started_at, unanswered)
+    if cluster is None:
         raise error
     return _adopted(event, desired, services, started_at)
+
+
+def _unknown(started_at: float, error: UnclearError) -> Progress:
+    """The polls find out whose it is: an id without a cluster is harmless, a cluster without an id is not."""
+    log("owner not known yet", error=str(error))
+    return Progress(started_at=started_at)
 
 
 def _adopted(event: Event, desired: Properties, services: Services, started_at: float) -> Progress:
     try:
         cluster, tags = services.aws.patiently(lambda: _with_tags(services.aws, desired.name))
     except UnclearError as error:
-        # Unknown whose it is: the polls find out. An id without a cluster is harmless, a cluster without an id is not.
-        log("owner not known yet", error=str(error))
-        return Progress(started_at=started_at)
+        return _unknown(started_at, error)
     if cluster is None:
         return Progress(started_at=started_at, expected=expected_counts(desired.groups))
     if not owns(event.owner, tags):
@@ -115,7 +127,8 @@ def update(event: Event, services: Services) -> Progress:
     started_at = services.now()
     try:
         progress = _update(event, services, rolling_back)
-    except (ServiceError, ChangeRefusedError) as error:
+    # Any exception: a fault of ours must not wedge the stack in UPDATE_ROLLBACK_FAILED either.
+    except Exception as error:
         if not rolling_back:
             raise
         progress = _left_of_rollback(error)
@@ -124,10 +137,15 @@ def update(event: Event, services: Services) -> Progress:
 
 def _left_of_rollback(error: Exception) -> Progress:
     """A rollback goes on whatever happens: what may come later is left to the polls, the rest is told."""
-    log("rollback goes on without this", error=str(error))
+    log("rollback goes on without this", error=repr(error))
     if isinstance(error, UnclearError):
         return Progress(pending=(PENDING_PLAN,))
-    return Progress(notes=(f"not undone: {error}",))
+    return Progress(notes=(not_undone(error),))
+
+
+def not_undone(error: Exception) -> str:
+    """The note of a rollback that had to leave something; of a fault of ours with its kind, which says more."""
+    return f"not undone: {error if isinstance(error, HandlerError) else repr(error)}"
 
 
 def is_rolling_back(event: Event, aws: Aws) -> bool:
@@ -137,7 +155,7 @@ def is_rolling_back(event: Event, aws: Aws) -> bool:
 
 
 def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
-    name, desired, aws = str(event.physical_id), _desired(event), services.aws
+    name, aws = str(event.physical_id), services.aws
     cluster, tags = aws.patiently(lambda: _with_tags(aws, name))
     if cluster is None:
         raise ChangeRefusedError([_gone_text(name)])
@@ -149,10 +167,24 @@ def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
         if not rolling_back:
             raise
         progress = replace(_left_of_rollback(error), cluster_arn=cluster.arn)
-    before = event.previous.tags if event.previous else {}
-    for call in tag_calls(cluster.arn, desired.tags, before, tags):
-        aws.change(call.operation, call.request)
+    try:
+        change_tags(event, aws, cluster.arn, tags)
+    except ServiceError as error:
+        if not rolling_back:
+            raise
+        progress = replace(progress, notes=(*progress.notes, f"tags {not_undone(error)}"))
     return progress
+
+
+def change_tags(event: Event, aws: Aws, arn: str, live: Mapping[str, str]) -> None:
+    """Make the user's tags as the template has them.
+
+    Args:
+        live: the cluster's tags now.
+    """
+    before = event.previous.tags if event.previous else {}
+    for call in tag_calls(arn, _desired(event).tags, before, live):
+        aws.change(call.operation, call.request)
 
 
 def _gone_text(name: str) -> str:
@@ -242,7 +274,8 @@ def delete(event: Event, services: Services) -> Progress:
         return Progress(started_at=started_at)
     try:
         arn, pending = _delete(event, event.physical_id, services.aws)
-    except UnclearError as error:
+    except (UnclearError, NotFoundError) as error:
+        # No answer, or gone between two calls: only DescribeCluster says for certain, and the polls ask it.
         log("delete was not answered, the polls go on", error=str(error))
         arn, pending = "", (DELETE_CLUSTER,)
     return Progress(started_at=started_at, cluster_arn=arn, pending=pending)

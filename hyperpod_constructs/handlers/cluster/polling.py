@@ -10,7 +10,7 @@ from .events import Event, Progress, RequestType, elapsed_seconds
 from .log import log
 from .memory import accepted_call, is_accepted
 from .observed import Cluster
-from .operations import Services, apply_plan, is_rolling_back, start_deletion
+from .operations import Services, apply_plan, change_tags, is_rolling_back, not_undone, start_deletion
 from .ownership import owns, taken_text
 from .plan import Calls, plan
 from .properties import Properties
@@ -43,14 +43,18 @@ def poll(event: Event, services: Services) -> Outcome:
     """
     try:
         return _poll_deletion(event, services) if event.request_type is RequestType.DELETE else _poll(event, services)
-    except (UnclearError, DeniedError) as error:
-        elapsed = elapsed_seconds(event.progress, None, services.now)
-        if elapsed >= (DEADLINE_SECONDS if isinstance(error, UnclearError) else PATIENCE_SECONDS):
-            if event.progress.rolling_back:
-                return Outcome(complete=True, notes=(*event.progress.notes, f"not checked: {error}"))
+    # Any exception: rolling back, a fault of ours must not wedge the stack in UPDATE_ROLLBACK_FAILED either.
+    except Exception as error:
+        rolling_back = event.progress.rolling_back
+        if not (rolling_back or isinstance(error, UnclearError | DeniedError)):
             raise
-        log("poll was not answered", error=str(error))
-        return Outcome(complete=False)
+        patience = DEADLINE_SECONDS if isinstance(error, UnclearError) else PATIENCE_SECONDS
+        if elapsed_seconds(event.progress, None, services.now) < patience:
+            log("poll was not answered", error=repr(error))
+            return Outcome(complete=False)
+        if rolling_back:
+            return Outcome(complete=True, notes=(*event.progress.notes, f"not checked: {error}"))
+        raise
 
 
 def _poll(event: Event, services: Services) -> Outcome:
@@ -99,11 +103,13 @@ def _poll_rollback(event: Event, services: Services, cluster: Cluster, elapsed: 
     if not event.progress.pending:
         return Outcome(complete=True, cluster=cluster, notes=notes)
     try:
-        progress = apply_plan(event, services, cluster.name, rolling_back=True)
+        tags = services.aws.tags(cluster.arn)
+        progress = apply_plan(event, services, cluster.name, rolling_back=True, tags=tags)
+        change_tags(event, services.aws, cluster.arn, tags)
     except (ServiceError, ChangeRefusedError) as error:
         if isinstance(error, UnclearError) and elapsed < DEADLINE_SECONDS:
             return Outcome(complete=False)
-        return Outcome(complete=True, cluster=cluster, notes=(*notes, f"not undone: {error}"))
+        return Outcome(complete=True, cluster=cluster, notes=(*notes, not_undone(error)))
     if not progress.pending:
         return Outcome(complete=True, cluster=cluster, notes=(*notes, *progress.notes))
     late = f"not undone, the cluster was busy: {picture(cluster)}"
@@ -221,14 +227,13 @@ def _poll_deletion(event: Event, services: Services) -> Outcome:
     if event.physical_id is None or (progress.started_at and not progress.cluster_arn and not progress.pending):
         return Outcome(complete=True)
     cluster = services.aws.describe(event.physical_id)
-    if cluster is None or not _is_ours(event, services.aws, cluster):
-        return Outcome(complete=True)
-    elapsed = elapsed_seconds(event.progress, None, services.now)
-    _check_deletion(services.aws, cluster, elapsed)
     try:
+        if cluster is None or not _is_ours(event, services.aws, cluster):
+            return Outcome(complete=True)
+        _check_deletion(services.aws, cluster, elapsed_seconds(progress, None, services.now))
         start_deletion(services.aws, cluster)
-    except NotFoundError:
-        return Outcome(complete=True)
+    except NotFoundError as error:
+        log("gone between two calls", error=str(error))
     return Outcome(complete=False)
 
 

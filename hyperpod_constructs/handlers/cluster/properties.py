@@ -88,6 +88,7 @@ def _read_version_1(properties: Mapping[str, Any]) -> Properties:
     tags = _tags(properties.get("Tags"), problems)
     ready_when = _choice(ReadyWhen, cluster.get("ReadyWhen", ReadyWhen.IN_SERVICE), "Cluster.ReadyWhen", problems)
     on_timeout = _choice(OnTimeout, cluster.get("OnTimeout", OnTimeout.SUCCEED), "Cluster.OnTimeout", problems)
+    allowed = _names(cluster.get("AllowGroupDeletion"), "Cluster.AllowGroupDeletion", problems)
     if problems or ready_when is None or on_timeout is None:
         raise MalformedEventError(problems)
     return Properties(
@@ -98,7 +99,7 @@ def _read_version_1(properties: Mapping[str, Any]) -> Properties:
         ready_when=ready_when,
         on_timeout=on_timeout,
         force_instance_counts=_flag(cluster.get("ForceInstanceCounts")),
-        allow_group_deletion=frozenset(str(name) for name in cluster.get("AllowGroupDeletion") or ()),
+        allow_group_deletion=allowed,
         update_controller_software=_flag(cluster.get("UpdateControllerSoftware")),
     )
 
@@ -145,9 +146,9 @@ def _groups(value: Any, order: Any, problems: list[str]) -> dict[str, Mapping[st
 def _group(name: str, value: Any, problems: list[str]) -> Mapping[str, Any]:
     path = f"InstanceGroups.{name}"
     group = _object(value, path, problems)
-    if group and group.get("InstanceGroupName") != name:
+    if group.get("InstanceGroupName") != name:
         problems.append(f"{path}.InstanceGroupName: got {group.get('InstanceGroupName')!r}; needs {name!r}")
-    if group and "InstanceCount" not in group:
+    if "InstanceCount" not in group:
         problems.append(f"{path}.InstanceCount: is missing")
     restored_group: Mapping[str, Any] = restored(group, "ClusterInstanceGroupSpecification", path, problems)
     return restored_group
@@ -155,6 +156,9 @@ def _group(name: str, value: Any, problems: list[str]) -> Mapping[str, Any]:
 
 def _tags(value: Any, problems: list[str]) -> dict[str, str]:
     tags: dict[str, str] = {}
+    if not isinstance(value, list | tuple | None):
+        problems.append(f"Tags: got {value!r}; needs a list of Key and Value")
+        return tags
     for index, tag in enumerate(value or ()):
         if not isinstance(tag, Mapping) or "Key" not in tag:
             problems.append(f"Tags[{index}]: got {tag!r}; needs Key and Value")
@@ -166,6 +170,14 @@ def _tags(value: Any, problems: list[str]) -> dict[str, str]:
 def is_users_tag(key: str) -> bool:
     """Whether a tag is the user's: not one of AWS's own, not one of the owner tags."""
     return not key.startswith(("aws:", OWNER_TAG_PREFIX))
+
+
+def _names(value: Any, path: str, problems: list[str]) -> frozenset[str]:
+    if isinstance(value, list | tuple):
+        return frozenset(map(str, value))
+    if value is not None:
+        problems.append(f"{path}: got {value!r}; needs a list of names")
+    return frozenset()
 
 
 def _choice(kind: type[T], value: Any, path: str, problems: list[str]) -> T | None:
