@@ -28,10 +28,6 @@ PREFLIGHT: tuple[Look, ...] = (
     sdk_check,
     bootstrap_check,
 )
-_SERVICES = {
-    VALIDATION: ("ec2", "fsx", "iam", "s3"),
-    PREFLIGHT: ("ec2", "iam", "sagemaker", "service-quotas", "ssm"),
-}
 
 
 def account_checks(subject: Subject, clients: Clients, looks: tuple[Look, ...] = VALIDATION) -> list[Check]:

@@ -119,4 +119,5 @@ def _capacity(plan: Mapping[str, Any], group: GroupSubject, zones: set[str]) -> 
         yield f"is for {', '.join(sorted(types))}, {group.name} is of {', '.join(group.instance_types)}"
     own = {str(one["AvailabilityZoneId"]) for one in summaries if one.get("AvailabilityZoneId")}
     if own and zones and not own & zones:
-        yield f"lies in {', '.join(sorted(own))}, the subnets of {group.name} in {', '.join(sorted(zones))}; use its zone"
+        theirs = ", ".join(sorted(zones))
+        yield f"lies in {', '.join(sorted(own))}, the subnets of {group.name} in {theirs}; use its zone"
