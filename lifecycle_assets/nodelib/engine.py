@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import FrameType
 
-from nodelib.errors import DeferredError, LifecycleError, StepError, StepTimeoutError
+from nodelib.errors import DeferredError, LifecycleError, StepError, StepOverdueError
 from nodelib.step import Context, Step
 
 SUMMARY_FILE = "/var/log/provision/lifecycle_summary.json"
@@ -23,13 +23,17 @@ SHOWN_CHANGES = 6
 
 @dataclass(frozen=True)
 class StepResult:
-    """How a step ended: ``ok``, ``failed``, ``passed_over`` (optional and failed) or ``deferred``."""
+    """How a step ended: ``ok``, ``failed``, ``passed_over`` (optional and failed) or ``deferred``.
+
+    ``processes`` counts the commands that it started.
+    """
 
     step: str
     outcome: str
     seconds: float
     changed: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    processes: int = 0
 
     def line(self, position: str) -> str:
         """The step's log line."""
@@ -80,6 +84,7 @@ class Engine:
     def _run_step(self, step: Step) -> StepResult:
         context, start = self._context, self._context.clock.monotonic()
         context.notes, context.output, known = [], [], len(context.files.changed)
+        processes = context.runner.count
         outcome = "ok"
         try:
             with time_limit(min(step.timeout_seconds, self._end - start), step.name):
@@ -91,7 +96,14 @@ class Engine:
             outcome = "failed" if step.required else "passed_over"
             context.note(str(error) or type(error).__name__)
         seconds = round(context.clock.monotonic() - start, 3)
-        return StepResult(step.name, outcome, seconds, tuple(context.files.changed[known:]), tuple(context.notes))
+        return StepResult(
+            step.name,
+            outcome,
+            seconds,
+            tuple(context.files.changed[known:]),
+            tuple(context.notes),
+            context.runner.count - processes,
+        )
 
     def _write_summary(self, results: Sequence[StepResult]) -> None:
         identity = self._context.identity
@@ -120,10 +132,10 @@ def time_limit(seconds: float, name: str) -> Iterator[None]:
     """Raise in the main thread when a step is late, whatever it is waiting for."""
 
     def late(_signal: int, _frame: FrameType | None) -> None:
-        raise StepTimeoutError(f"{name} was not done after {seconds:g} s")
+        raise StepOverdueError(f"{name} was not done after {seconds:g} s")
 
     if seconds <= 0:
-        raise StepTimeoutError(f"no time left for {name}: all steps together took too long")
+        raise StepOverdueError(f"no time left for {name}: all steps together took too long")
     previous = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

@@ -14,7 +14,11 @@ class StepError(LifecycleError):
 
 
 class StepTimeoutError(StepError):
-    """A step or one of its waits took longer than its bound."""
+    """A command or a wait of a step took longer than its bound."""
+
+
+class StepOverdueError(LifecycleError):
+    """A step's own bound is over. No StepError: what tries failed commands again must not swallow it."""
 
 
 class DeferredError(LifecycleError):

@@ -26,6 +26,10 @@ class Result:
 class Runner(Protocol):
     """Runs commands; tests replace it."""
 
+    @property
+    def count(self) -> int:
+        """How many it has started."""
+
     def run(
         self,
         argv: Sequence[str],
@@ -58,7 +62,12 @@ class ProcessRunner:
     """Runs real child processes and counts them."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """See :meth:`Runner.count`."""
+        return self._count
 
     def run(
         self,
@@ -72,7 +81,7 @@ class ProcessRunner:
         folder: str | None = None,
     ) -> Result:
         """See :meth:`Runner.run`."""
-        self.count += 1
+        self._count += 1
         # Files in memory instead of pipes: a daemon that a script leaves behind cannot hold us up by keeping a pipe
         # open, and a full disk does not lose the output.
         with _memory_file("in") as given, _memory_file("out") as out, _memory_file("err") as err:

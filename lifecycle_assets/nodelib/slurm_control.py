@@ -1,8 +1,9 @@
 """Speaking to a running slurmctld and slurmdbd, which are busy at times (field reports Q-05, Q-10)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nodelib.errors import StepError, StepTimeoutError
+from nodelib.runner import Result
 from nodelib.step import Context
 from nodelib.systemd import journal_tail, unit_states
 from nodelib.waiting import wait_for
@@ -14,7 +15,7 @@ RECONFIGURE_PAUSE_SECONDS = 5.0
 
 def controller_answers(context: Context) -> bool:
     """Whether slurmctld answers."""
-    result = context.runner.run(["scontrol", "ping"], check=False, timeout_seconds=15)
+    result = _ask(context, ["scontrol", "ping"], timeout_seconds=15)
     return result.returncode == 0 and " is UP" in result.stdout
 
 
@@ -29,7 +30,7 @@ def wait_for_controller(context: Context, timeout_seconds: float) -> None:
 
 def database_answers(context: Context) -> bool:
     """Whether slurmdbd answers and reaches its database."""
-    return context.runner.run(LIST_CLUSTERS, check=False, timeout_seconds=30).returncode == 0
+    return _ask(context, LIST_CLUSTERS, timeout_seconds=30).returncode == 0
 
 
 def wait_for_database(context: Context, timeout_seconds: float) -> None:
@@ -50,13 +51,21 @@ def reconfigure(context: Context) -> None:
     if not unit_states(context, "slurmctld")["slurmctld"].is_running:
         return
     for attempt in range(1, RECONFIGURE_TRIES + 1):
-        result = context.runner.run(["scontrol", "reconfigure"], check=False, timeout_seconds=60)
+        result = _ask(context, ["scontrol", "reconfigure"], timeout_seconds=60)
         if result.returncode == 0:
             context.did("slurmctld reconfigured")
             return
         if attempt < RECONFIGURE_TRIES:
             context.clock.sleep(RECONFIGURE_PAUSE_SECONDS)
     raise StepError(f"scontrol reconfigure failed {RECONFIGURE_TRIES} times: {result.stderr.strip()}")
+
+
+def _ask(context: Context, command: Sequence[str], *, timeout_seconds: float) -> Result:
+    """Run a command that may fail; one that hangs, because the daemon is stuck, has failed too."""
+    try:
+        return context.runner.run(command, check=False, timeout_seconds=timeout_seconds)
+    except StepTimeoutError as error:
+        return Result(1, "", str(error))
 
 
 def _wait(context: Context, unit: str, probe: Callable[[], bool | None], timeout_seconds: float) -> None:

@@ -102,6 +102,10 @@ class FakeRunner:
             raise StepError(f"{' '.join(argv[:3])}: exit code {result.returncode}: {result.stderr}")
         return result
 
+    @property
+    def count(self) -> int:
+        return len(self.calls)
+
     def ran(self, *prefix: str) -> list[list[str]]:
         return [call.argv for call in self.calls if tuple(call.argv[: len(prefix)]) == prefix]
 

@@ -6,6 +6,7 @@ import time
 import pytest
 from nodelib.engine import Engine, StepResult
 from nodelib.errors import DeferredError, StepError
+from nodelib.runner import ProcessRunner
 from nodelib.step import Context, Step
 
 from tests.lifecycle.support import Machine
@@ -99,3 +100,24 @@ def test_long_lists_of_changes_are_shortened_in_the_log() -> None:
 def test_step_of_an_unknown_feature_is_a_mistake_found_at_once() -> None:
     with pytest.raises(ValueError, match="unknown feature 'docker'"):
         Step("first", "", succeed, feature="docker")
+
+
+def test_bound_of_a_step_is_not_swallowed_by_what_tries_failed_commands_again(machine: Machine) -> None:
+    def stubborn(context: Context) -> None:
+        while True:
+            try:
+                ProcessRunner().run(["sleep", "5"], timeout_seconds=9)
+            except StepError:
+                context.note("once more")
+
+    [result] = machine.run(machine.context("compute"), Step("first", "", stubborn, timeout_seconds=0.2))
+    assert result.remarks == ("first was not done after 0.2 s",)
+
+
+def test_summary_counts_the_commands_of_each_step(machine: Machine) -> None:
+    def busy(context: Context) -> None:
+        context.runner.run(["true"])
+        context.runner.run(["true"])
+
+    results = machine.run(machine.context("compute"), Step("first", "", busy), Step("second", "", succeed))
+    assert [result.processes for result in results] == [2, 0]
