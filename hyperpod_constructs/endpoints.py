@@ -1,5 +1,6 @@
 """VPC endpoints of a cluster: which AWS services nodes reach without the internet, and why."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -50,6 +51,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(service="aps-workspaces", why="remote write to Amazon Managed Prometheus", feature="prometheus"),
 )
+_BEFORE_SERVICE = re.compile(r"^(cn\.)?com\.amazonaws\.([a-z]{2}(-[a-z]+)+-\d+)?\.?")
 _BY_SERVICE = {endpoint.service: endpoint for endpoint in ENDPOINTS}
 BASE_SERVICES: Final = tuple(endpoint.service for endpoint in ENDPOINTS if not endpoint.feature)
 """What every cluster without internet needs."""
@@ -82,21 +84,25 @@ def endpoint_of(service: str) -> Endpoint:
     return _BY_SERVICE[service]
 
 
-def has_endpoint(vpc: IConstruct, service: str) -> bool:
-    """Whether the app makes an endpoint for the service in this VPC; imported VPCs show none of theirs.
+def existing_services(vpc: IConstruct) -> set[str]:
+    """Services for which the app makes an endpoint in this VPC; imported VPCs show none of theirs.
 
     Args:
         vpc: the VPC.
-        service: the service's name behind ``com.amazonaws.<region>.``.
+
+    Returns:
+        What stands behind ``com.amazonaws.<region>.``, such as ``s3``.
     """
-    candidates = (item for item in vpc.node.root.node.find_all() if isinstance(item, ec2.CfnVPCEndpoint))
-    return any(_is_for(item, vpc, service) for item in candidates)
+    return {
+        _BEFORE_SERVICE.sub("", _service_text(item))
+        for item in vpc.node.root.node.find_all()
+        if isinstance(item, ec2.CfnVPCEndpoint) and _is_in(item, vpc)
+    }
 
 
-def _is_for(endpoint: ec2.CfnVPCEndpoint, vpc: IConstruct, service: str) -> bool:
+def _is_in(endpoint: ec2.CfnVPCEndpoint, vpc: IConstruct) -> bool:
     stack = endpoint.stack
-    same_vpc = stack.resolve(endpoint.vpc_id) == stack.resolve(getattr(vpc, "vpc_id", None))
-    return same_vpc and _service_text(endpoint).endswith(f".{service}")
+    return bool(stack.resolve(endpoint.vpc_id) == stack.resolve(getattr(vpc, "vpc_id", None)))
 
 
 def _service_text(endpoint: ec2.CfnVPCEndpoint) -> str:

@@ -9,7 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct, IDependable
 
 from hyperpod_constructs.addresses import Layout, plan_layout
-from hyperpod_constructs.endpoints import BASE_SERVICES, endpoint_of, has_endpoint
+from hyperpod_constructs.endpoints import BASE_SERVICES, endpoint_of, existing_services
 from hyperpod_constructs.errors import SpecError
 from hyperpod_constructs.network_access import DATABASE, ENDPOINTS, LUSTRE, LUSTRE_EFA, OPEN_ZFS, Kind, NetworkAccess
 from hyperpod_constructs.network_checks import Choices, network_problems
@@ -190,19 +190,11 @@ class ClusterNetwork(Construct):
         return self._access.to(LUSTRE_EFA if efa else LUSTRE)
 
     def add_open_zfs_access(self) -> tuple[ec2.ISecurityGroup, IDependable]:
-        """Make, once, the group of FSx for OpenZFS file systems, with rules from the nodes (FACTS 2.1).
-
-        Returns:
-            The group, and the rules, which a file system must wait for.
-        """
+        """The same for FSx for OpenZFS, which opens no connections itself (FACTS 2.1)."""
         return self._access.to(OPEN_ZFS)
 
     def add_database_access(self) -> tuple[ec2.ISecurityGroup, IDependable]:
-        """Make, once, the group of the accounting database, with a rule from the nodes (FACTS 2.1).
-
-        Returns:
-            The group, and the rules.
-        """
+        """The same for the accounting database, reached from the nodes only (FACTS 2.1)."""
         return self._access.to(DATABASE)
 
     def add_interface_endpoints(self, *services: str) -> None:
@@ -211,8 +203,9 @@ class ClusterNetwork(Construct):
         Args:
             services: of the table in ``endpoints.ENDPOINTS``, such as ``ecr.api``.
         """
+        existing = existing_services(self.vpc) if services else set()
         for service in services:
-            if service in self._endpoints or has_endpoint(self.vpc, service):
+            if service in existing:
                 continue
             group, _ = self._access.to(ENDPOINTS)
             self._endpoints[service] = ec2.InterfaceVpcEndpoint(
@@ -285,7 +278,7 @@ class ClusterNetwork(Construct):
         self.subnets, self._zones = chosen_subnets(vpc, subnets)
         self.zones = tuple(self._zones)
         self.availability_zone = zone_of(self.subnets[0])
-        if isinstance(vpc, ec2.Vpc) and not has_endpoint(vpc, "s3"):
+        if isinstance(vpc, ec2.Vpc) and "s3" not in existing_services(vpc):
             vpc.add_gateway_endpoint(
                 "HyperPodS3",
                 service=ec2.GatewayVpcEndpointAwsService.S3,

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_ec2 as ec2
 
 from hyperpod_constructs import ClusterNetwork, SpecError
@@ -145,6 +145,15 @@ def test_an_endpoint_that_exists_already_is_not_made_again_because_its_name_woul
     names = [str(item["Properties"]["ServiceName"]) for item in endpoints]
     assert len([name for name in names if "ssm" in name]) == 1
     assert len([name for name in names if "logs" in name]) == 1
+
+
+def test_an_existing_endpoint_is_seen_in_a_stack_with_a_region_too(app: App) -> None:
+    stack = Stack(app, "Regional", env=Environment(account="123456789012", region="cn-north-1"))
+    vpc = ec2.Vpc(stack, "Vpc", availability_zones=["cn-north-1a"])
+    vpc.add_interface_endpoint("Mine", service=ec2.InterfaceVpcEndpointAwsService.ECR_DOCKER)
+    vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+    ClusterNetwork.from_vpc(stack, "Network", vpc, interface_endpoints=["ecr.dkr"])
+    assert len(Synthesized(stack).of_type("AWS::EC2::VPCEndpoint")) == 2
 
 
 def test_a_vpc_of_this_app_gets_the_s3_endpoint_once(stack: Stack) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperpod_constructs import assets
+from hyperpod_constructs import AssetError, assets
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("hyperpod_constructs", "lifecycle_assets")
@@ -163,5 +163,5 @@ def test_an_installed_wheel_makes_the_template_that_a_checkout_makes(distributio
 
 def test_a_broken_installation_is_told_with_both_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assets, "_PACKAGE", tmp_path / "hyperpod_constructs")
-    with pytest.raises(assets.AssetError, match=r"on_create.sh is not in .* nor .*; the installation .* is broken"):
+    with pytest.raises(AssetError, match=r"on_create.sh is not in .* nor .*; the installation .* is broken"):
         assets.lifecycle_assets()
