@@ -3,10 +3,10 @@
 What is played follows aws-cdk's provider-framework (runtime/framework.ts and cfn-response.ts) and the contract of
 CloudFormation: scalars of properties arrive as texts, on_event's answer is merged into the event that is polled with,
 every event passes through JSON, a failed Create is followed by a Delete, which the framework swallows when there never
-was a physical id, and a failed Update by an Update back.
+was a physical id, and a failed Update by an Update back. A function that dies, or a waiter that cannot be started, is a
+failed request; an operator repeats a Delete or a rollback that failed so.
 """
 
-import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 
 from hyperpod_constructs.handlers.cluster import index
 from hyperpod_constructs.handlers.cluster.aws import Aws
-from hyperpod_constructs.handlers.cluster.operations import Services
 from hyperpod_constructs.handlers.cluster.permissions import PERMISSIONS
+from hyperpod_constructs.handlers.cluster.services import Services
 from hyperpod_constructs.rehearsal.service import (
     CallerCrash,
     HyperPodService,
@@ -40,6 +40,9 @@ TIMINGS = Timings(
     rollback_seconds=40,
 )
 """A few polls for each step: the documented quarter of an hour would only make more of them."""
+DIED = "RequestId: 1 Error: Runtime exited with error: signal: killed"
+NOT_STARTED = "ThrottlingException: Rate exceeded (StartExecution)"
+REPEATS = 3
 POLL_SECONDS = 30
 POLLS = 120
 LAMBDA_SECONDS = 300.0
@@ -172,6 +175,7 @@ class StackReplay:
         self.properties: Properties | None = None
         self.responses: list[Response] = []
         self.twice = False
+        self.waiters_that_fail = 0
         self.after_poll: Callable[[int], None] = lambda _: None
         self._requests = self._numbers()
         self._status("CREATE_COMPLETE")
@@ -239,8 +243,11 @@ class StackReplay:
 
     def roll_back(self, old: Properties, failed: Properties) -> Response:
         """The Update back to the old properties after a failure."""
-        self._status("UPDATE_ROLLBACK_IN_PROGRESS")
-        response = self._request("Update", old, failed)
+        for _ in range(REPEATS):
+            self._status("UPDATE_ROLLBACK_IN_PROGRESS")
+            response = self._request("Update", old, failed)
+            if not _is_repeated(response):
+                break
         self._status("UPDATE_ROLLBACK_COMPLETE" if response.succeeded else "UPDATE_ROLLBACK_FAILED")
         return response
 
@@ -250,7 +257,11 @@ class StackReplay:
             response = Response("SUCCESS", "SUCCESS", physical_id)
             self.responses.append(response)
             return response
-        return self._request("Delete", properties, physical_id=physical_id)
+        for _ in range(REPEATS):
+            response = self._request("Delete", properties, physical_id=physical_id)
+            if not _is_repeated(response):
+                break
+        return response
 
     def _request(
         self, request_type: str, properties: Properties, old: Properties | None = None, physical_id: str | None = None
@@ -287,13 +298,13 @@ class StackReplay:
     def _through_framework(self, event: dict[str, Any]) -> Response:
         try:
             merged = self._start(event)
-        except Exception as error:
-            return Response("FAILED", str(error), event.get("PhysicalResourceId", CREATE_FAILED))
+        except (Exception, CallerCrash) as error:
+            return Response("FAILED", _reason(error), event.get("PhysicalResourceId", CREATE_FAILED))
         for number in range(POLLS):
             try:
                 answer = self.invoke(index.is_complete, merged)
-            except Exception as error:
-                return Response("FAILED", str(error), merged["PhysicalResourceId"])
+            except (Exception, CallerCrash) as error:
+                return Response("FAILED", _reason(error), merged["PhysicalResourceId"])
             if answer["IsComplete"]:
                 return self._success(merged, answer)
             assert not answer.get("Data"), "the framework refuses Data before completion"
@@ -308,6 +319,9 @@ class StackReplay:
         physical_id = answer.get("PhysicalResourceId") or event.get("PhysicalResourceId") or event["RequestId"]
         if event["RequestType"] == "Delete":
             assert physical_id == event["PhysicalResourceId"], "DELETE: cannot change the physical resource ID"
+        if self.waiters_that_fail:
+            self.waiters_that_fail -= 1
+            raise RuntimeError(NOT_STARTED)
         return {**event, **answer, "PhysicalResourceId": physical_id}
 
     def _success(self, merged: dict[str, Any], answer: Mapping[str, Any]) -> Response:
@@ -319,12 +333,13 @@ class StackReplay:
         return Response("SUCCESS", "SUCCESS", merged["PhysicalResourceId"], data)
 
     def invoke(self, entry: Callable[..., dict[str, Any]], event: Mapping[str, Any]) -> dict[str, Any]:
-        """One invocation of the Lambda: everything passes through JSON; AWS invokes a process that died again."""
-        for _ in range(3):
-            with contextlib.suppress(CallerCrash):
-                delivered = json.loads(json.dumps(event))
-                return _as_json(entry(delivered, None, self.world.services()))
-        raise AssertionError("the Lambda died three times")
+        """One invocation of the Lambda: everything passes through JSON.
+
+        Raises:
+            CallerCrash: the process died; the framework does not invoke it again.
+        """
+        delivered = json.loads(json.dumps(event))
+        return _as_json(entry(delivered, None, self.world.services()))
 
     def _status(self, status: str) -> None:
         self.world.cloudformation.statuses[self.stack_id] = status
@@ -338,6 +353,15 @@ class StackReplay:
         while True:
             number += 1
             yield f"00000000-0000-0000-0000-{number:012d}"
+
+
+def _reason(error: BaseException) -> str:
+    return DIED if isinstance(error, CallerCrash) else str(error)
+
+
+def _is_repeated(response: Response) -> bool:
+    """Whether an operator would simply try again."""
+    return response.reason in (DIED, NOT_STARTED)
 
 
 def _as_json(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,7 @@ class ClusterLife(RuleBasedStateMachine):
         template=TEMPLATES,
         faults=FAULTS,
         twice=st.booleans(),
+        waiters_that_fail=st.sampled_from([0] * 5 + [1]),
         fails_elsewhere=st.sampled_from([False] * 3 + [True]),
         meanwhile=st.none() | st.tuples(st.integers(0, 4), st.sampled_from(WORKERS), COUNTS),
     )
@@ -110,6 +111,7 @@ class ClusterLife(RuleBasedStateMachine):
         template: Template,
         faults: list[tuple[str, str, int, str]],
         twice: bool,
+        waiters_that_fail: int,
         fails_elsewhere: bool,
         meanwhile: tuple[int, str, int] | None,
     ) -> None:
@@ -118,7 +120,7 @@ class ClusterLife(RuleBasedStateMachine):
         before, answered = self._targets(), len(self.stack.responses)
         updates = self._successes("UpdateCluster")
         self._add(faults)
-        self.stack.twice = twice
+        self.stack.twice, self.stack.waiters_that_fail = twice, waiters_that_fail
         response = self.stack.deploy(template.properties(), fails_elsewhere=fails_elsewhere)
         self.world.service.faults.clear()
         self.stack.after_poll = lambda _: None

@@ -165,16 +165,6 @@ def test_c07_after_the_creation_nothing_raises(
     assert stack.deploy(props(p5(2))).physical_id == NAME
 
 
-def test_c07_a_lambda_that_dies_after_the_creation_is_invoked_again_and_finds_its_cluster(
-    world: World, stack: StackReplay
-) -> None:
-    world.service.faults.add("CreateCluster", "crash", when="after")
-    created = stack.deploy(props(p5(2)))
-    assert created.succeeded, created.reason
-    assert [call.operation for call in world.service.calls].count("CreateCluster") == 2
-    assert world.mutations() == []
-
-
 @pytest.mark.parametrize("physical_id", [CREATE_FAILED, None, "", "not a cluster name", "never-was"])
 def test_c07_a_delete_without_a_cluster_succeeds_with_no_call(
     world: World, stack: StackReplay, physical_id: str | None
@@ -488,6 +478,7 @@ def test_a_stack_whose_status_cannot_be_read_counts_as_going_forward(world: Worl
 def test_a_poll_makes_one_call_while_all_is_well(world: World, stack: StackReplay) -> None:
     event = stack.event("Create", props(p5(64)))
     merged = {**event, **index.on_event(event, None, world.services())}
+    assert index.is_complete(merged, None, world.services()) == {"IsComplete": False}, "the poll that creates"
     for _ in range(5):
         before = len(world.service.calls)
         assert index.is_complete(merged, None, world.services()) == {"IsComplete": False}

@@ -17,13 +17,18 @@ class Client:
     def __getattr__(self, name):
         def call(**request):
             calls.append(name)
+            if name == "describe_cluster":
+                raise ClientError({"Error": {"Code": "ResourceNotFound", "Message": "none"}}, "DescribeCluster")
             return {"ClusterArn": "arn:aws:sagemaker:us-east-1:123456789012:cluster/abcdef012345"}
         return call
 
 calls = []
+from botocore.exceptions import ClientError
 from cluster.aws import Aws
-from cluster.operations import Services
-answer = index.on_event(json.loads(sys.argv[2]), None, Services(aws=Aws(sagemaker=Client())))
+from cluster.services import Services
+event, services = json.loads(sys.argv[2]), Services(aws=Aws(sagemaker=Client()))
+answer = index.on_event(event, None, services)
+index.is_complete({**event, **answer}, None, services)
 print(json.dumps({"loaded": at_import, "calls": calls, "id": answer["PhysicalResourceId"], "file": index.__file__}))
 """
 
@@ -40,7 +45,7 @@ def test_the_package_works_alone_and_loads_nothing_of_the_cdk(tmp_path: Path) ->
     }
     answer = in_bare_interpreter(RUN, str(staged), json.dumps(event))
     assert answer["loaded"] == []
-    assert answer["calls"] == ["create_cluster"]
+    assert answer["calls"] == ["describe_cluster", "describe_cluster", "create_cluster"]
     assert answer["id"] == "my-training-cluster"
     assert Path(answer["file"]) == staged / "cluster" / "index.py"
 

@@ -93,6 +93,13 @@ class Event:
     progress: Progress = Progress()
 
 
+def wanted(event: Event) -> Properties:
+    """The wanted cluster of a Create or an Update, which always have one."""
+    if event.desired is None:
+        raise AssertionError("a Create or an Update always has properties")
+    return event.desired
+
+
 def read_event(event: Mapping[str, Any]) -> Event:
     """Read an event of on_event or is_complete.
 

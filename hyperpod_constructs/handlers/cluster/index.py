@@ -10,12 +10,14 @@ from typing import Any
 
 from .answer import attributes
 from .aws import Aws
+from .creation import create
 from .errors import HandlerError, ServiceError
 from .events import PROGRESS, Event, RequestType, read_event
 from .hints import hint_for
 from .log import log
-from .operations import Services, create, delete, update
+from .operations import delete, update
 from .polling import poll
+from .services import Services
 from .text import REASON_CHARACTERS, shortened
 
 Answer = dict[str, Any]

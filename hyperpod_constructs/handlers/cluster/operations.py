@@ -1,119 +1,25 @@
-"""What on_event does: observe, plan, apply, and hand over to the polls. One function a request type."""
+"""What on_event does with a cluster that exists: observe, plan, apply, and hand over to the polls."""
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .aws import Aws
-from .errors import (
-    ChangeRefusedError,
-    ConflictError,
-    HandlerError,
-    NameTakenError,
-    NotFoundError,
-    ServiceError,
-    UnclearError,
-)
-from .events import Event, Progress
+from .creation import with_tags
+from .errors import ChangeRefusedError, ConflictError, HandlerError, NotFoundError, ServiceError, UnclearError
+from .events import Event, Progress, wanted
 from .log import log
 from .memory import memory_call, remembered_counts
 from .observed import Cluster
-from .ownership import foreign_text, owner_tags, owns, taken_text
+from .ownership import foreign_text, owns
 from .plan import UPDATE_CLUSTER, UPDATE_SOFTWARE, Call, Calls, Decision, Refusal, Wait, plan
-from .properties import Properties
+from .services import Services
 from .tags import tag_calls
 from .waiting import expected_counts
 
 DELETE_CLUSTER = "DeleteCluster"
 PENDING_PLAN = "plan"
 NOTE_LIMIT = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class Services:
-    """What an operation may reach: AWS and the clock (seconds since the epoch)."""
-
-    aws: Aws = field(default_factory=Aws)
-    now: Callable[[], float] = time.time
-
-
-def create(event: Event, services: Services) -> Progress:
-    """Create the cluster: one mutating call, after which nothing raises (C-07).
-
-    A name that is taken is adopted when both owner tags are this event's, which is a repeated delivery.
-
-    Raises:
-        ChangeRefusedError: the name belongs to somebody else.
-        ServiceError: the service refused; nothing was created.
-    """
-    desired = _desired(event)
-    started_at = services.now()
-    try:
-        arn = services.aws.create(create_request(desired, event))
-    except NameTakenError:
-        return _adopted(event, desired, services, started_at)
-    except UnclearError as error:
-        return _after_unclear_create(event, desired, services, started_at, error)
-    log("cluster created", name=desired.name, arn=arn)
-    return Progress(started_at=started_at, cluster_arn=arn, expected=expected_counts(desired.groups))
-
-
-def create_request(desired: Properties, event: Event) -> dict[str, Any]:
-    """The whole CreateCluster request: the groups in order, the user's tags and the owner's."""
-    tags = {**desired.tags, **owner_tags(event.owner)}
-    return {
-        **desired.request,
-        "InstanceGroups": list(desired.groups.values()),
-        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
-    }
-
-
-def _after_unclear_create(
-    event: Event, desired: Properties, services: Services, started_at: float, error: UnclearError
-) -> Progress:
-    """The answer was lost: look whether there is a cluster, and never leave one behind for want of an answer."""
-    log("create was not answered", error=str(error))
-    try:
-        cluster = services.aws.patiently(lambda: services.aws.describe(desired.name))
-    except UnclearError as unanswered:
-        return _unknown(started_at, unanswered)
-    if cluster is None:
-        raise error
-    return _adopted(event, desired, services, started_at)
-
-
-def _unknown(started_at: float, error: UnclearError) -> Progress:
-    """The polls find out whose it is: an id without a cluster is harmless, a cluster without an id is not."""
-    log("owner not known yet", error=str(error))
-    return Progress(started_at=started_at)
-
-
-def _adopted(event: Event, desired: Properties, services: Services, started_at: float) -> Progress:
-    try:
-        cluster, tags = services.aws.patiently(lambda: _with_tags(services.aws, desired.name))
-    except UnclearError as error:
-        return _unknown(started_at, error)
-    if cluster is None:
-        return Progress(started_at=started_at, expected=expected_counts(desired.groups))
-    if not owns(event.owner, tags):
-        raise ChangeRefusedError([taken_text(desired.name, event.owner, tags)])
-    if cluster.status == "Deleting":
-        raise ChangeRefusedError([f"the cluster {desired.name} is still being deleted; deploy again when it is gone"])
-    log("cluster adopted", name=desired.name, arn=cluster.arn)
-    return Progress(started_at=started_at, cluster_arn=cluster.arn, notes=_adoption_notes(desired, cluster))
-
-
-def _with_tags(aws: Aws, name: str) -> tuple[Cluster | None, dict[str, str]]:
-    cluster = aws.describe(name)
-    return cluster, aws.tags(cluster.arn) if cluster else {}
-
-
-def _adoption_notes(desired: Properties, cluster: Cluster) -> tuple[str, ...]:
-    """A repeated Create makes no call but the first; where the cluster differs is told."""
-    if not isinstance(plan(desired, desired, cluster), Calls | Refusal):
-        return ()
-    return (f"the cluster {cluster.name} was there already and differs from the template; update it to change that",)
 
 
 def update(event: Event, services: Services) -> Progress:
@@ -156,7 +62,7 @@ def is_rolling_back(event: Event, aws: Aws) -> bool:
 
 def _update(event: Event, services: Services, rolling_back: bool) -> Progress:
     name, aws = str(event.physical_id), services.aws
-    cluster, tags = aws.patiently(lambda: _with_tags(aws, name))
+    cluster, tags = aws.patiently(lambda: with_tags(aws, name))
     if cluster is None:
         raise ChangeRefusedError([_gone_text(name)])
     if not owns(event.owner, tags):
@@ -183,7 +89,7 @@ def change_tags(event: Event, aws: Aws, arn: str, live: Mapping[str, str]) -> No
         live: the cluster's tags now.
     """
     before = event.previous.tags if event.previous else {}
-    for call in tag_calls(arn, _desired(event).tags, before, live):
+    for call in tag_calls(arn, wanted(event).tags, before, live):
         aws.change(call.operation, call.request)
 
 
@@ -202,7 +108,7 @@ def apply_plan(
     Args:
         tags: the cluster's tags when they have just been read; read here otherwise.
     """
-    desired = _desired(event)
+    desired = wanted(event)
     cluster = services.aws.describe(name)
     if cluster is None:
         raise ChangeRefusedError([_gone_text(name)])
@@ -307,9 +213,3 @@ def is_cluster_name(text: str) -> bool:
     parts = text.split("-")
     plain = text.isascii() and all(part.isalnum() or not part for part in parts)
     return plain and 1 <= len(text) <= 63 and bool(parts[0]) and bool(parts[-1])
-
-
-def _desired(event: Event) -> Properties:
-    if event.desired is None:
-        raise AssertionError("a Create or an Update always has properties")
-    return event.desired

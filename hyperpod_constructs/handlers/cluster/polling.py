@@ -4,16 +4,17 @@ from dataclasses import dataclass, field, replace
 
 from .aws import Aws
 from .compare import cluster_differences
-from .diagnosis import Fault, newest_faults, reason
+from .creation import CREATE_CLUSTER, start_creation
+from .diagnosis import CLOCK_SKEW_SECONDS, Fault, newest_faults, reason
 from .errors import ChangeRefusedError, ClusterFailedError, DeniedError, NotFoundError, ServiceError, UnclearError
-from .events import Event, Progress, RequestType, elapsed_seconds
+from .events import Event, Progress, RequestType, elapsed_seconds, wanted
 from .log import log
 from .memory import accepted_call, is_accepted
 from .observed import Cluster
-from .operations import Services, apply_plan, change_tags, is_rolling_back, not_undone, start_deletion
+from .operations import apply_plan, change_tags, is_rolling_back, not_undone, start_deletion
 from .ownership import owns, taken_text
 from .plan import Calls, plan
-from .properties import Properties
+from .services import Services
 from .software import failed_software
 from .waiting import DEADLINE_SECONDS, Failed, NotYet, Ready, Verdict, changed_counts, judge, picture
 
@@ -61,10 +62,13 @@ def _poll(event: Event, services: Services) -> Outcome:
     progress, name = event.progress, str(event.physical_id)
     cluster = services.aws.describe(name)
     elapsed = elapsed_seconds(progress, cluster.created_at if cluster and _is_create(event) else None, services.now)
+    if cluster is None and CREATE_CLUSTER in progress.pending and elapsed < PATIENCE_SECONDS:
+        start_creation(event, services)
+        return Outcome(complete=False)
     if cluster is None or (progress.cluster_arn and cluster.arn != progress.cluster_arn):
         return _vanished(event, name, elapsed)
-    if _is_create(event) and not progress.cluster_arn:
-        _check_owner(event, services, cluster)
+    if _is_create(event):
+        return _poll_creation(event, services, cluster, elapsed)
     if progress.rolling_back:
         return _poll_rollback(event, services, cluster, elapsed)
     if progress.pending:
@@ -75,8 +79,19 @@ def _poll(event: Event, services: Services) -> Outcome:
     return _judged(event, services, cluster, progress, elapsed)
 
 
+def _poll_creation(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Outcome:
+    """Wait for the cluster; whose it is, is asked at the end, and at once when it is older than this request."""
+    progress = event.progress
+    older = cluster.created_at is not None and cluster.created_at + CLOCK_SKEW_SECONDS < progress.started_at
+    if older and not progress.cluster_arn:
+        _check_owner(event, services, cluster)
+    verdict = judge(wanted(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
+    if not isinstance(verdict, NotYet) and not progress.cluster_arn:
+        _check_owner(event, services, cluster)
+    return _answer(event, services, cluster, progress, verdict, elapsed)
+
+
 def _check_owner(event: Event, services: Services, cluster: Cluster) -> None:
-    """The answer of CreateCluster was lost, so the cluster of this name may be somebody else's."""
     tags = services.aws.tags(cluster.arn)
     if not owns(event.owner, tags):
         raise ChangeRefusedError([taken_text(cluster.name, event.owner, tags)])
@@ -88,6 +103,8 @@ def _is_create(event: Event) -> bool:
 
 def _vanished(event: Event, name: str, elapsed: float) -> Outcome:
     text = f"the cluster {name} does not exist any more: it was deleted outside CloudFormation"
+    if CREATE_CLUSTER in event.progress.pending:
+        text = f"the cluster {name} does not exist: its creation was not answered, or it was deleted meanwhile"
     if event.progress.rolling_back:
         return Outcome(complete=True, notes=(*event.progress.notes, text))
     if _is_create(event) and elapsed < PATIENCE_SECONDS:
@@ -124,7 +141,7 @@ def _try_again(event: Event, services: Services, cluster: Cluster, elapsed: floa
     """
     tags = services.aws.tags(cluster.arn)
     if is_accepted(tags, event.request_id):
-        return replace(event.progress, pending=(), expected=changed_counts(_desired(event), event.previous))
+        return replace(event.progress, pending=(), expected=changed_counts(wanted(event), event.previous))
     if cluster.status == "Failed":
         raise ClusterFailedError(_reason(event, services, cluster, cluster.failure_message or "the cluster failed", ""))
     if elapsed >= DEADLINE_SECONDS:
@@ -148,16 +165,22 @@ def _with_accepted_counts(event: Event) -> Event:
         return event
     groups = dict(event.previous.groups)
     for name in event.progress.expected:
-        wanted = _desired(event).groups[name]
-        counts = {key: wanted[key] for key in ("InstanceCount", "MinInstanceCount") if key in wanted}
-        groups[name] = {**groups.get(name, wanted), **counts}
+        spec = wanted(event).groups[name]
+        counts = {key: spec[key] for key in ("InstanceCount", "MinInstanceCount") if key in spec}
+        groups[name] = {**groups.get(name, spec), **counts}
     return replace(event, previous=replace(event.previous, groups=groups))
 
 
 def _judged(event: Event, services: Services, cluster: Cluster, progress: Progress, elapsed: float) -> Outcome:
-    verdict = judge(_desired(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
+    verdict = judge(wanted(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
     if isinstance(verdict, Ready):
         verdict = _taken_back(event, services, cluster, elapsed) or verdict
+    return _answer(event, services, cluster, progress, verdict, elapsed)
+
+
+def _answer(
+    event: Event, services: Services, cluster: Cluster, progress: Progress, verdict: Verdict, elapsed: float
+) -> Outcome:
     match verdict:
         case Ready(notes=()):
             return Outcome(complete=True, cluster=cluster, notes=progress.notes)
@@ -173,7 +196,7 @@ def _judged(event: Event, services: Services, cluster: Cluster, progress: Progre
 
 def _taken_back(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Verdict | None:
     """Whether the service took an accepted update back, which leaves the cluster InService and looks like success."""
-    desired, previous = _desired(event), event.previous
+    desired, previous = wanted(event), event.previous
     if previous is None:
         return None
     failed = failed_software(desired, previous, cluster)
@@ -192,8 +215,8 @@ def _accounting_failed(event: Event, services: Services, cluster: Cluster, elaps
     failed = next((fault for fault in faults if fault.subtree == "DatabaseConfiguration"), None)
     if failed is not None:
         return Failed(cause=f"the accounting database: {failed.text}")
-    wanted = _desired(event).request
-    if not any(item.path[0] == "Orchestrator" for item in cluster_differences(wanted, cluster.details, None)):
+    differences = cluster_differences(wanted(event).request, cluster.details, None)
+    if not any(item.path[0] == "Orchestrator" for item in differences):
         return None
     if elapsed >= DEADLINE_SECONDS:
         return Failed(cause="the accounting database was accepted, but the cluster does not show it")
@@ -268,9 +291,3 @@ def _node_messages(aws: Aws, cluster: Cluster) -> list[str]:
     except ServiceError as error:
         log("nodes not listed", error=str(error))
         return []
-
-
-def _desired(event: Event) -> Properties:
-    if event.desired is None:
-        raise AssertionError("a Create or an Update always has properties")
-    return event.desired
