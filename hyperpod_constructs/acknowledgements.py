@@ -30,21 +30,35 @@ def acknowledge(scope: IConstruct, *findings: tuple[str, str]) -> None:
         Validations.of(scope).acknowledge(*items)
 
 
-def acknowledge_wildcards(scope: IConstruct, reasons: Reasons) -> None:
-    """Acknowledge the wildcards in the policies below a scope for which there is a reason; others stay reported.
+def acknowledge_wildcards(scope: IConstruct, reasons: Reasons, *findings: tuple[str, str]) -> None:
+    """Acknowledge the wildcards in the policies of a role for which there is a reason; others stay reported.
 
     Args:
-        scope: usually a role.
+        scope: a role, or what holds policies.
         reasons: see :data:`Reasons`.
+        findings: further ones, as for :func:`acknowledge`.
     """
     # A role's own policy first: a walk over everything below a scope costs CDK a good part of a synthesis.
     own = scope.node.try_find_child("DefaultPolicy")
-    for policy in [own] if own is not None else scope.node.find_all():
-        if isinstance(policy, (iam.Policy, iam.ManagedPolicy)):
-            document = Stack.of(policy).resolve(policy.document.to_json())
-            found = dict.fromkeys(_wildcards(document.get("Statement", [])))
-            explained = ((f"IAM5[{text}]", reason_for(text, reasons)) for text in found)
-            acknowledge(policy, *((rule, reason) for rule, reason in explained if reason))
+    policies = [own] if own is not None else scope.node.find_all()
+    acknowledge(scope, *findings, *explained(policies, reasons))
+
+
+def explained(policies: Iterable[IConstruct], reasons: Reasons) -> list[tuple[str, str]]:
+    """The findings about wildcards in some policies for which there is a reason, with it.
+
+    Args:
+        policies: what is no policy among them is passed over.
+        reasons: see :data:`Reasons`.
+    """
+    found = [policy for policy in policies if isinstance(policy, (iam.Policy, iam.ManagedPolicy))]
+    if not found:
+        return []
+    # One look for all: each crosses over to Node.
+    documents = Stack.of(found[0]).resolve([policy.document.to_json() for policy in found])
+    texts = dict.fromkeys(text for document in documents for text in _wildcards(document.get("Statement", [])))
+    known = ((f"IAM5[{text}]", reason_for(text, reasons)) for text in texts)
+    return [(rule, reason) for rule, reason in known if reason]
 
 
 def reason_for(text: str, reasons: Reasons) -> str:

@@ -12,7 +12,7 @@ from constructs import Construct
 
 from hyperpod_constructs import assets
 from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
-from hyperpod_constructs.provider_acknowledgements import acknowledge_framework, acknowledge_function
+from hyperpod_constructs.provider_acknowledgements import acknowledge_provider
 from hyperpod_constructs.provider_policy import pass_role_statement, policy_statements
 
 QUERY_INTERVAL_CONTEXT = "hyperpod-constructs:query-interval-seconds"
@@ -59,9 +59,7 @@ class ClusterProvider(Construct):
         self.service_token = self.provider.service_token
         for statement in policy_statements(Stack.of(self)):
             self._allow(statement)
-        for function in self._functions:
-            acknowledge_function(function)
-        acknowledge_framework(self.provider)
+        acknowledge_provider(self, on_event, self.provider)
 
     @classmethod
     def of(cls, scope: Construct) -> "ClusterProvider":

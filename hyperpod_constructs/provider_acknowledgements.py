@@ -3,7 +3,7 @@
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from hyperpod_constructs.acknowledgements import Reasons, acknowledge, acknowledge_wildcards
+from hyperpod_constructs.acknowledgements import Reasons, acknowledge, acknowledge_wildcards, explained
 
 _BASIC_EXECUTION = "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]"
 _BASIC_REASON = "CDK's own default for functions: writing to their log group, nothing else"
@@ -27,39 +27,24 @@ UPLOAD_REASONS: Reasons = (
 )
 
 
-def acknowledge_function(function: IConstruct) -> None:
-    """Acknowledge what is found about one of the custom resource's functions.
+def acknowledge_provider(provider: IConstruct, function: IConstruct, framework: IConstruct) -> None:
+    """Acknowledge what is found about the custom resource's functions and CDK's framework around them.
 
     Args:
-        function: after its last permission.
-    """
-    acknowledge(function, (_BASIC_EXECUTION, _BASIC_REASON), ("L1", _RUNTIME_REASON))
-    _acknowledge_role_of(function, FUNCTION_REASONS)
-
-
-def acknowledge_framework(framework: IConstruct) -> None:
-    """Acknowledge what is found about CDK's provider framework.
-
-    Args:
+        provider: holds all of them, and nothing of a user's.
+        function: one of the two functions, after its last permission; both have the same.
         framework: CDK's ``Provider``.
     """
+    # Of the framework's three functions each invokes both of ours; the waiter invokes two of the three.
+    policies = [_policy_of(function), *(_policy_of(part) for part in framework.node.children)]
     acknowledge(
-        framework,
+        provider,
         (_BASIC_EXECUTION, _BASIC_REASON),
-        ("L1", "CDK chooses the runtime of its framework"),
+        ("L1", _RUNTIME_REASON),
         ("SF1", "the waiter only asks whether the cluster is ready; each look is in the function's own log"),
         ("SF2", "the waiter only asks whether the cluster is ready; a trace would add nothing to the function's log"),
+        *explained([policy for policy in policies if policy is not None], [*FRAMEWORK_REASONS, *FUNCTION_REASONS]),
     )
-    for part in framework.node.children:
-        _acknowledge_role_of(part, FRAMEWORK_REASONS)
-
-
-def _acknowledge_role_of(part: IConstruct, reasons: Reasons) -> None:
-    """Functions of CDK's have their role in ``ServiceRole``, state machines in ``Role``."""
-    for name in ("ServiceRole", "Role"):
-        role = part.node.try_find_child(name)
-        if role is not None:
-            acknowledge_wildcards(role, reasons)
 
 
 def acknowledge_upload(role: iam.IRole) -> None:
@@ -68,7 +53,17 @@ def acknowledge_upload(role: iam.IRole) -> None:
     Args:
         role: of the function.
     """
-    function = role.node.scope
-    if function is not None:
-        acknowledge(function, (_BASIC_EXECUTION, _BASIC_REASON), ("L1", "CDK chooses the runtime of its uploads"))
-    acknowledge_wildcards(role, UPLOAD_REASONS)
+    acknowledge_wildcards(role, UPLOAD_REASONS, (_BASIC_EXECUTION, _BASIC_REASON))
+    if role.node.scope is not None:
+        acknowledge(role.node.scope, ("L1", "CDK chooses the runtime of its uploads"))
+
+
+def _policy_of(part: IConstruct) -> IConstruct | None:
+    """Functions of CDK's have their role in ``ServiceRole``, state machines in ``Role``."""
+    for name in ("ServiceRole/DefaultPolicy", "Role/DefaultPolicy"):
+        found: IConstruct | None = part
+        for step in name.split("/"):
+            found = found.node.try_find_child(step) if found is not None else None
+        if found is not None:
+            return found
+    return None

@@ -17,6 +17,7 @@ from hyperpod_constructs.role_statements import (
     volume_key_statements,
     vpc_statements,
 )
+from hyperpod_constructs.roles import ExecutionRole
 from hyperpod_constructs.specs import ClusterSpec, Group
 
 WARNING_ID = "hyperpod-constructs:role-statements"
@@ -43,7 +44,9 @@ def grant_features(
         if not role.node.children:
             _warn(scope, groups, statements)
         _grant_secret(spec, groups, role)
-        acknowledge_wildcards(role, NODE_REASONS)
+        # An ExecutionRole has done so itself, and nothing of another kind came to it here.
+        if not isinstance(role.node.scope, ExecutionRole):
+            acknowledge_wildcards(role, NODE_REASONS)
 
 
 def grant_scripts(roles: Iterable[iam.IRole], bucket: s3.IBucket, prefix: str) -> None:

@@ -7,7 +7,7 @@ from aws_cdk import Aspects, CfnResource, IAspect, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
-from hyperpod_constructs.acknowledgements import acknowledge, acknowledge_wildcards
+from hyperpod_constructs.acknowledgements import acknowledge_wildcards
 from hyperpod_constructs.role_statements import NODE_REASONS, vpc_statements
 
 MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
@@ -72,8 +72,8 @@ class ExecutionRole(Construct):
             path=path,
         )
         self.allow(*vpc_statements(stack))
-        acknowledge(self.role, (_MANAGED_POLICY_FINDING, "the policy that the service prescribes for nodes"))
-        acknowledge_wildcards(self.role, NODE_REASONS)
+        reason = "the policy that the service prescribes for nodes"
+        acknowledge_wildcards(self.role, NODE_REASONS, (_MANAGED_POLICY_FINDING, reason))
 
     @property
     def grant_principal(self) -> iam.IPrincipal:

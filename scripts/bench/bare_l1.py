@@ -1,10 +1,12 @@
-"""The same resources as app.py's as bare L1 objects: what CDK itself costs for them in Python.
+"""The same resources as an app's as bare L1 objects: what CDK itself costs for them in Python.
 
-The template is read by CDK's own CfnInclude, which makes the typed L1 of every resource; asking for each gives the
+Each template is read by CDK's own CfnInclude, which makes the typed L1 of every resource; asking for each gives the
 round trip to Node that its constructor would be. The service modules that a hand-written app would import are imported.
 """
 
+import json
 import os
+from pathlib import Path
 
 from aws_cdk import App, Stack, aws_ec2, aws_fsx, aws_iam, aws_lambda, aws_logs, aws_s3, aws_stepfunctions
 from aws_cdk import aws_s3_assets as s3_assets
@@ -22,7 +24,8 @@ stack = Stack(app, "Bare")
 s3_assets.Asset(stack, "Handlers", path=str(assets.handlers()))
 s3_assets.Asset(stack, "Scripts", path=str(assets.lifecycle_assets()))
 AwsCliLayer(stack, "AwsCli")
-template = CfnInclude(stack, "Template", template_file=os.environ["BENCH_TEMPLATE"])
-for name in os.environ["BENCH_RESOURCES"].split():
-    template.get_resource(name)
+for path in map(Path, os.environ["BENCH_TEMPLATES"].split(os.pathsep)):
+    template = CfnInclude(Stack(app, path.name.split(".")[0] + "Bare"), "Template", template_file=str(path))
+    for name in json.loads(path.read_text())["Resources"]:
+        template.get_resource(name)
 app.synth()
