@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _OPT = "/opt/"
+_STANDARD_ERROR = 2
 _LAYERS = [folder for folder in os.environ.get("_LAMBDA_LAYERS_DIRS", "").split(os.pathsep) if folder]
 
 
@@ -32,6 +33,9 @@ class _PopenInLayers(subprocess.Popen):  # type: ignore[type-arg]
     def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
         if isinstance(args, (list, tuple)) and args and str(args[0]).startswith(_OPT):
             args = in_layers(args)
+            # The worker's own output is its protocol with the emulator, which gives up after 200 lines that are not
+            # an answer: an upload writes a line or more for each file.
+            options.setdefault("stdout", _STANDARD_ERROR)
         super().__init__(args, *rest, **options)
 
 
