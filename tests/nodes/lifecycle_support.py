@@ -1,13 +1,19 @@
 """Clusters that are set up by the product's own node scripts."""
 
 import json
+import re
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from hyperpod_constructs.rehearsal.agent import Instance, ScriptResult
+from hyperpod_constructs.rehearsal.nodes import BedClient, wait_for
 
 from .conftest import REPOSITORY, SlurmCluster
 
 ASSETS = REPOSITORY / "lifecycle_assets"
+STANDINS = Path(__file__).parent / "standins"
 NODE_TYPES = {"controller": "controller", "login": "login", "train": "compute"}
 ALICE = {"name": "alice", "uid": 2001, "gid": 2001, "groups": ["ml"], "sudo": True, "account": "research"}
 # What a second run, and a replaced node, must find and leave as it is.
@@ -35,8 +41,20 @@ def node_config(cluster: SlurmCluster, *, style: str = "on_create", **changes: A
     return {**base, "users": [ALICE], **changes}
 
 
-def stage(folder: Path, config: dict[str, Any], scripts: dict[str, str] | None = None) -> Path:
-    """The folder that the deployment would upload: the scripts, the configuration, the user's own scripts."""
+def stage(
+    folder: Path,
+    config: dict[str, Any],
+    scripts: Mapping[str, str] | None = None,
+    bounds: Mapping[str, tuple[str, float]] | None = None,
+) -> Path:
+    """The folder that the deployment would upload: the scripts, the configuration, the user's own scripts.
+
+    Args:
+        folder: where it is made.
+        config: of the nodes.
+        scripts: text by path, for the user's own.
+        bounds: name of a wait's bound -> its file and the seconds that a test can afford.
+    """
     target = folder / "lifecycle"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ASSETS, target, ignore=shutil.ignore_patterns("__pycache__"))
@@ -44,7 +62,40 @@ def stage(folder: Path, config: dict[str, Any], scripts: dict[str, str] | None =
     for name, text in (scripts or {}).items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_text(text)
+    for bound, (file, seconds) in (bounds or {}).items():
+        text = (target / file).read_text()
+        shorter = re.sub(rf"^{bound} = [0-9.]+$", f"{bound} = {seconds}", text, flags=re.MULTILINE)
+        assert shorter != text, f"{file} has no {bound}"
+        (target / file).write_text(shorter)
     return target
+
+
+def launch(
+    cluster: SlurmCluster, *instances: Instance, before: Callable[[str], None] = lambda _host: None
+) -> list[ScriptResult]:
+    """Bring instances up side by side; ``before`` is called with each one's host before its script starts."""
+    cluster.tell()
+    results: dict[str, ScriptResult] = {}
+
+    def one(instance: Instance) -> None:
+        lines = cluster.lines.setdefault(instance.name, [])
+        plan, host = cluster.plan(instance), instance.host_name
+        results[instance.name] = cluster.platform.bring_up(plan, on_script=lambda: before(host), on_line=lines.append)
+
+    wait_for([lambda instance=instance: one(instance) for instance in instances])  # type: ignore[misc]
+    return [results[instance.name] for instance in instances]
+
+
+def install_aws(
+    bed: BedClient, host: str, *, secrets: Mapping[str, str] | None = None, s3: Mapping[str, bytes] | None = None
+) -> None:
+    """Put the stand-in for the AWS CLI on a node, with what it answers."""
+    files: dict[str, bytes | tuple[bytes, int]] = {
+        "/usr/local/bin/aws": ((STANDINS / "aws.py").read_bytes(), 0o755),
+        **{f"/run/aws-stand-in/secrets/{name}": (text.encode(), 0o600) for name, text in (secrets or {}).items()},
+        **{f"/run/aws-stand-in/s3/{key}": content for key, content in (s3 or {}).items()},
+    }
+    bed.put(host, files)
 
 
 def use(cluster: SlurmCluster, folder: Path) -> None:

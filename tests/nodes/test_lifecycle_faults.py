@@ -87,7 +87,9 @@ def test_image_style_extends_what_the_image_does_before_or_after(
     make_cluster: MakeCluster, tmp_path: Path, when: When
 ) -> None:
     cluster = make_cluster(style=Style.ON_INIT_COMPLETE, entry="on_init_complete.sh", story=Story(image_setup=when))
-    use(cluster, stage(tmp_path, node_config(cluster, style="on_init_complete")))
+    # How long we wait for the platform's own mount, which comes after us here.
+    bounds = {"PLATFORM_MOUNT_TIMEOUT_SECONDS": ("steps/mount_file_systems.py", 2.0)}
+    use(cluster, stage(tmp_path, node_config(cluster, style="on_init_complete"), bounds=bounds))
     assert controller_of(cluster).ok, cluster.lines
     worker, login = cluster.instance("train", 1, NodeType.COMPUTE), cluster.instance("login", 1, NodeType.LOGIN)
     assert [result.ok for result in cluster.bring_up(worker, login)] == [True, True], cluster.lines
