@@ -20,7 +20,7 @@ from .failures import RehearsalError
 from .processes import GuardedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .nodes import BedClient
 
@@ -41,24 +41,30 @@ class RealNodes:
     """Which instances become real Slurm nodes; the others are simulated.
 
     Args:
-        of_each_group: How many of each instance group, the first ones by number.
+        of_each_group: How many of each instance group, the first ones by number; by group name, others have none.
         at_most: How many of all groups and clusters together; a node with Slurm takes about 60 MiB of memory.
         suite: The Debian release that they run: ``trixie`` (Slurm 24.11) or ``forky`` (26.05).
         limit_seconds: After this they end, whatever goes on; a day by default, which is meant for rehearsals left up.
     """
 
-    of_each_group: int = DEFAULT_OF_EACH_GROUP
+    of_each_group: int | Mapping[str, int] = DEFAULT_OF_EACH_GROUP
     at_most: int = 12
     suite: str = DEFAULT_SUITE
     limit_seconds: float = 24 * 3600.0
 
+    def of_group(self, name: str) -> int:
+        """How many instances of that group are real at most."""
+        return self.of_each_group if isinstance(self.of_each_group, int) else self.of_each_group.get(name, 0)
+
     def service_arguments(self, socket: Path, aws_endpoint: str, region: str, account: str) -> list[str]:
         """What tells the HyperPod service to launch its instances on the bed that answers at ``socket``."""
+        counts = self.of_each_group
+        by_group = [str(counts)] if isinstance(counts, int) else [f"{name}={count}" for name, count in counts.items()]
         options = {"bed": str(socket), "aws-endpoint": aws_endpoint, "region": region, "account": account}
         return [
             f"--launcher={_LAUNCHER}",
             *(f"--launcher-option={name}={value}" for name, value in options.items()),
-            f"--real-nodes={self.of_each_group}",
+            *(f"--real-nodes={count}" for count in by_group),
             f"--real-nodes-at-most={self.at_most}",
         ]
 

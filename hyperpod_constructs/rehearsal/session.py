@@ -239,10 +239,9 @@ class Rehearsal:
             raise RehearsalError("all instances of this rehearsal are simulated")
         return ClusterNodes(self.service, self.bed.client, cluster)
 
-    @property
-    def real_nodes_of_each_group(self) -> int:
-        """How many instances of each group are real Slurm nodes; 0 if none is."""
-        return self._nodes.of_each_group if self._nodes else 0
+    def real_nodes_of(self, group: str) -> int:
+        """How many instances of that group are real Slurm nodes at most."""
+        return self._nodes.of_group(group) if self._nodes else 0
 
     def stack_events(self, stack: str) -> list[StackEvent]:
         """Every event of a stack, oldest first."""

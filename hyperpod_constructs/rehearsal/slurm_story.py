@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .cluster_nodes import COMPUTE, ClusterNode, ClusterNodes
 from .failures import RehearsalError
-from .service.failures import SCRIPT_FAILURE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .progress import Progress
     from .session import Rehearsal
@@ -20,8 +19,8 @@ READY_TIMEOUT_SECONDS = 180.0
 _LATECOMERS_SECONDS = 15.0
 _POLL_SECONDS = 0.5
 LOG_LINES = 12
-# The words of a script's failure and of a node that the bed could not make; insufficient capacity has others.
-_OF_REAL_NODES = (SCRIPT_FAILURE, "Instance launch failed: ")
+# The service's words for a failed script, and those for a node that the bed could not make; capacity has others.
+_OF_REAL_NODES = ("Lifecycle scripts did not run successfully.", "Instance launch failed: ")
 _WRITE = 'echo "written by $(hostname)" > "$0"'
 
 
@@ -32,7 +31,7 @@ def show_slurm(rehearsal: Rehearsal, cluster: Mapping[str, Any], tell: Progress)
     """
     nodes = rehearsal.nodes_of(cluster["ClusterName"])
     tell.step("waiting until Slurm's nodes are idle")
-    workers = _wait_for_workers(rehearsal, nodes, wanted_workers(cluster, rehearsal.real_nodes_of_each_group))
+    workers = _wait_for_workers(rehearsal, nodes, wanted_workers(cluster, rehearsal.real_nodes_of))
     tell.close()
     for line in [*nodes_lines(nodes.all()), *imitation_lines(cluster)]:
         tell.line(line)
@@ -108,10 +107,10 @@ def script_failure(rehearsal: Rehearsal, cluster: str) -> str:
     return ""
 
 
-def wanted_workers(cluster: Mapping[str, Any], of_each_group: int) -> int:
+def wanted_workers(cluster: Mapping[str, Any], of_group: Callable[[str], int]) -> int:
     """How many real compute nodes the cluster can have when there is capacity for all of them."""
     return sum(
-        min(of_each_group, group.get("TargetCount", 0))
+        min(of_group(group["InstanceGroupName"]), group.get("TargetCount", 0))
         for group in cluster.get("InstanceGroups", ())
         if (group.get("SlurmConfig") or {}).get("NodeType") == COMPUTE
     )

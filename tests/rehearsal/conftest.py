@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from hyperpod_constructs.rehearsal.bed_process import (
+    NodesUnavailableError,
+    RealNodes,
+    machine_problem,
+    prepare_tree,
+)
 from hyperpod_constructs.rehearsal.builder import ROOT_VARIABLE
 from hyperpod_constructs.rehearsal.session import Rehearsal
 
 REPOSITORY = Path(__file__).parents[2]
+# Only groups of these names become Slurm nodes, so that the other tests' clusters cost nothing.
+REAL_GROUPS = {"head": 1, "entry": 1, "train": 3}
+CAPACITY = ("train=4",)
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +28,29 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def rehearsal(root: Path) -> Iterator[Rehearsal]:
-    """A rehearsal that stays up for all tests; each test uses stacks and clusters of its own name."""
-    with Rehearsal(root, folder=REPOSITORY) as running:
+def nodes_problem(root: Path) -> str:
+    """Why this machine cannot carry Slurm nodes; empty if it can."""
+    problem = machine_problem(root)
+    if not problem:
+        try:
+            prepare_tree(root, RealNodes().suite, print)
+        except NodesUnavailableError as error:
+            return str(error)
+    return problem
+
+
+@pytest.fixture(scope="session")
+def machine(nodes_problem: str) -> None:
+    """A machine that can carry Slurm nodes; without one, skips on a developer's machine and fails where CI=true."""
+    if nodes_problem and os.environ.get("CI") == "true":
+        pytest.fail(f"Slurm nodes cannot run here: {nodes_problem}")
+    if nodes_problem:
+        pytest.skip(f"Slurm nodes cannot run here: {nodes_problem}")
+
+
+@pytest.fixture(scope="session")
+def rehearsal(root: Path, nodes_problem: str) -> Iterator[Rehearsal]:
+    """A rehearsal that stays up for all tests; each test uses clusters of its own name and destroys its stacks."""
+    nodes = None if nodes_problem else RealNodes(of_each_group=REAL_GROUPS, limit_seconds=1800)
+    with Rehearsal(root, folder=REPOSITORY, capacity=CAPACITY, nodes=nodes) as running:
         yield running
