@@ -262,7 +262,8 @@ class SlurmCluster(ClusterBase):
         routes: a cluster that loses one of them first stays in Deleting for ever (field report C-09).
         """
         parts = [*self.file_systems, *database_of(self.spec), *dict.fromkeys(self._roles.values())]
-        resource.node.add_dependency(self.network, provider, *parts)
+        # A VPC that the app brings has its routes outside of our network; an imported one has no resources to wait for.
+        resource.node.add_dependency(self.network, self.network.vpc, provider, *parts)
         if self.scripts is not None:
             resource.node.add_dependency(self.scripts, self.scripts.bucket)
 
