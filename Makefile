@@ -17,7 +17,7 @@ FAST := tests/core tests/handlers \
 	--ignore=tests/handlers/test_chaos.py --ignore=tests/handlers/test_sdk.py --ignore=tests/handlers/test_package_alone.py
 SHELL_SCRIPTS = $(shell git ls-files '*.sh' '.ci/run')
 
-.PHONY: help dev check test test-fast chaos rehearse bench goldens docs synth wheel clean
+.PHONY: help dev check test test-fast chaos rehearse bench compliance goldens docs synth wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,11 +59,14 @@ rehearse: $(STAMP) ## deploy, show and destroy the documented cluster on an embe
 bench: $(STAMP) ## a table of times and memory; asserts nothing
 	@python scripts/bench.py
 
+compliance: $(STAMP) ## what the NIST and HIPAA packs say of the examples; a report, asserts nothing
+	python scripts/compliance.py
+
 synth: $(STAMP) ## the template of app.py
 	python app.py
 
 goldens: $(STAMP) ## rewrite the golden files; review the difference
-	HYPERPOD_GOLDENS=write pytest -q tests/core tests/app -k golden
+	HYPERPOD_GOLDENS=write pytest -q tests/core tests/app tests/packaging
 
 docs: $(STAMP) ## rewrite what is generated from code
 	python scripts/docs_from_code.py

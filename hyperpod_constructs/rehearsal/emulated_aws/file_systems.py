@@ -97,8 +97,16 @@ def _wait_until_available(file_system_id: str) -> dict[str, Any]:
     raise ValueError(f"the file system {file_system_id} was not available after {_READY_TIMEOUT_SECONDS:.0f} s")
 
 
+def _request_of(properties: Properties) -> Properties:
+    """A template's properties without what CloudFormation keeps for the deletion: OpenZFS's ``Options``."""
+    if "OpenZFSConfiguration" not in properties:
+        return properties
+    open_zfs = {name: item for name, item in properties["OpenZFSConfiguration"].items() if name != "Options"}
+    return properties | {"OpenZFSConfiguration": open_zfs}
+
+
 def create_file_system(_logical_id: str, properties: Properties, _stack: str) -> Created:
-    answer = _call("CreateFileSystem", "create_file_system", properties)
+    answer = _call("CreateFileSystem", "create_file_system", _request_of(properties))
     file_system_id = str(answer["FileSystem"]["FileSystemId"])
     return file_system_id, _attributes(_wait_until_available(file_system_id))
 
@@ -129,7 +137,7 @@ def update_file_system(file_system_id: str, old: Properties, new: Properties, st
     for key, value in new.items():
         if key not in members or old.get(key) == value:
             continue
-        changed[key] = _changed_members(old.get(key), value)
+        changed[key] = _changed_members(_request_of(old).get(key), _request_of(new)[key])
     if len(changed) > 1:
         _call("UpdateFileSystem", "update_file_system", changed)
     return file_system_id, _attributes(_wait_until_available(file_system_id))

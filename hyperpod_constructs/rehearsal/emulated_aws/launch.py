@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import buckets, custom_resources, file_systems, network, seams
+from . import buckets, custom_resources, file_systems, network, seams, secrets
 
 
 def main() -> None:
@@ -17,6 +17,7 @@ def main() -> None:
     network.install()
     buckets.install()
     file_systems.install()
+    secrets.install()
     custom_resources.install()
     # Only the workers are to see these: they inherit this process's environment.
     os.environ["PYTHONPATH"] = str(Path(__file__).parent / "worker")
