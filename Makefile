@@ -47,7 +47,7 @@ check: $(STAMP) ## ruff, mypy --strict, shellcheck
 test-fast: $(STAMP) ## core and handlers: no Node process, seconds
 	pytest -q $(FAST)
 
-test: check ## every test, on two workers
+test: dev check ## every test, on two workers
 	pytest -q -n 2 --dist loadgroup
 
 chaos: $(STAMP) ## a thousand random lives of a cluster through the handler

@@ -34,7 +34,7 @@ _TOGETHER = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group and order the tests for parallel runs (``pytest -n 2 --dist loadgroup``); alone the order is by cost too."""
+    """Group and order the tests for parallel runs (``pytest -n 2 --dist loadgroup``); else by cost too."""
     root = Path(__file__).parents[1]
 
     def group_of(item: pytest.Item) -> str:
