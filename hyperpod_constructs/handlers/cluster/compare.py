@@ -45,12 +45,13 @@ def group_differences(
         live: the group as DescribeCluster shows it.
         before: the specification before this update; None when it is not known.
     """
+    settings = _but_counts(wanted)
+    unchanged = before is None or _but_counts(before) == settings
+    if unchanged and all(live.get(name) == value for name, value in settings.items()):
+        # The usual case, and nearly all of the work of a large cluster: only counts differ, compared elsewhere.
+        return []
     wanted_leaves = leaves(wanted)
-    if before is None or _but_counts(before) == _but_counts(wanted):
-        # The usual case, and half of the work of a large cluster: only counts differ, and those are compared elsewhere.
-        before_leaves = None if before is None else wanted_leaves
-    else:
-        before_leaves = leaves(before)
+    before_leaves = None if before is None else wanted_leaves if unchanged else leaves(before)
     return _differences(GROUP_POLICY, wanted_leaves, _live_leaves(live), before_leaves)
 
 
