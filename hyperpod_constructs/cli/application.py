@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "logs": "Show the log of a node's lifecycle script.",
     "ssh": "Open a session on a node.",
     "ssh-config": "Write the cluster's hosts into ~/.ssh/config.",
+    "precheck": "Check the runtime of nodes, or a batch file, before a job.",
     "rehearse": "Deploy a CDK app to an emulated AWS on this machine, show the cluster, and destroy it.",
 }
 """Each command with the one line that the list of commands shows; its module has the name with underscores, and in it

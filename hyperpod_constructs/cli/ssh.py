@@ -50,13 +50,14 @@ def ssh(
     """Open a session (the help text is HELP)."""
     from .access.keys import USER, read_public_key
     from .access.sessions import become, need_programs
+    from .access.target import target_of
 
     if user is not None and not USER.fullmatch(user):
         raise usage_error(f"got the user {user!r}, allowed: a Linux user name")
     if add_key is not None and (command or over_ssh):
         raise usage_error("--add-key goes with neither a command nor --over-ssh")
     key = None if add_key is None else read_public_key(add_key)
-    target = _target(account.connect(profile, region), cluster, node)
+    target = target_of(account.connect(profile, region), cluster, node)
     if not show:
         need_programs("aws", "session-manager-plugin", *(["ssh"] if over_ssh else []))
     if key is not None:
@@ -69,24 +70,6 @@ def ssh(
         sys.stdout.write(f"{shlex.join(words)}\n")
         return
     become(words)
-
-
-def _target(clients: account.Clients, name: str, node: str) -> Target:
-    from .access.target import Target
-    from .live.choice import chosen
-    from .live.cluster import describe, nodes
-
-    cluster = describe(clients, name)
-    kinds = {group.node_type for group in cluster.groups.values()}
-    wanted = "controller" if node == "login" and "Login" not in kinds and node not in cluster.groups else node
-    found = chosen(wanted, cluster, nodes(clients, cluster))
-    return Target(
-        cluster_id=cluster.cluster_id,
-        group=found.group,
-        instance_id=found.instance_id,
-        region=clients.region,
-        profile=clients.profile,
-    )
 
 
 def _words(target: Target, command: list[str], user: str | None, over_ssh: bool) -> list[str]:
