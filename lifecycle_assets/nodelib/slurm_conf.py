@@ -60,6 +60,23 @@ def with_key(text: str, key: str, value: str | None) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
+def quoted(value: str, what: str) -> str:
+    """Any text, a password say, as a value that Slurm's reader takes for exactly that text.
+
+    There a ``#`` starts a comment and a backslash escapes, in quotation marks too; blanks need quotation marks, and
+    those have no escape.
+
+    Raises:
+        StepError: no line can hold it; ``what`` names it, since its text may be a secret.
+    """
+    escaped = value.replace("\\", "\\\\").replace("#", "\\#")
+    if not any(character.isspace() for character in value) and not value.startswith('"'):
+        return escaped
+    if '"' in value or not value.isprintable():
+        raise StepError(f"{what} has a line break, or a quotation mark besides blanks or at its start: choose another")
+    return f'"{escaped}"'
+
+
 def with_word(value: str | None, word: str) -> str:
     """A comma-separated value with one more word, unless it has it."""
     words = [part for part in (value or "").split(",") if part]

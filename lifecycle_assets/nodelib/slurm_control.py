@@ -11,6 +11,8 @@ from nodelib.waiting import wait_for
 LIST_CLUSTERS = ("sacctmgr", "-n", "-P", "show", "cluster", "format=cluster")
 RECONFIGURE_TRIES = 6
 RECONFIGURE_PAUSE_SECONDS = 5.0
+# slurmdbd waits for its database by itself, but ends when it meets one that is just starting.
+DAEMON_RESTARTS = 3
 
 
 def controller_answers(context: Context) -> bool:
@@ -25,7 +27,7 @@ def wait_for_controller(context: Context, timeout_seconds: float) -> None:
     Raises:
         StepTimeoutError: it does not; with the end of its journal.
     """
-    _wait(context, "slurmctld", lambda: controller_answers(context) or None, timeout_seconds)
+    _wait(context, "slurmctld", controller_answers, timeout_seconds)
 
 
 def database_answers(context: Context) -> bool:
@@ -39,7 +41,7 @@ def wait_for_database(context: Context, timeout_seconds: float) -> None:
     Raises:
         StepTimeoutError: it does not; with the end of its journal.
     """
-    _wait(context, "slurmdbd", lambda: database_answers(context) or None, timeout_seconds)
+    _wait(context, "slurmdbd", database_answers, timeout_seconds)
 
 
 def reconfigure(context: Context) -> None:
@@ -68,7 +70,23 @@ def _ask(context: Context, command: Sequence[str], *, timeout_seconds: float) ->
         return Result(1, "", str(error))
 
 
-def _wait(context: Context, unit: str, probe: Callable[[], bool | None], timeout_seconds: float) -> None:
+def _wait(context: Context, unit: str, answers: Callable[[Context], bool], timeout_seconds: float) -> None:
+    restarts = 0
+
+    def probe() -> bool | None:
+        nonlocal restarts
+        if answers(context):
+            return True
+        if unit_states(context, unit)[unit].active != "failed":
+            return None
+        # One that ends every time, for a mistake in its configuration say, is not worth the whole wait.
+        if restarts == DAEMON_RESTARTS:
+            raise StepError(f"{unit} ended {restarts + 1} times: {journal_tail(context, unit)}")
+        restarts += 1
+        context.runner.run(["systemctl", "start", unit], check=False)
+        context.note(f"{unit} ended and was started again")
+        return None
+
     try:
         wait_for(probe, what=f"{unit} to answer", timeout_seconds=timeout_seconds, clock=context.clock)
     except StepTimeoutError as error:

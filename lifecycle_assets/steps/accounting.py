@@ -12,7 +12,7 @@ from nodelib.backup import restore
 from nodelib.errors import StepError
 from nodelib.node_config import Accounting
 from nodelib.platform_files import RESOURCE_CONFIG, parse_resource_config, read_json_object
-from nodelib.slurm_conf import FOLDER, SlurmConf, slurm_user, with_key
+from nodelib.slurm_conf import FOLDER, SlurmConf, quoted, slurm_user, with_key
 from nodelib.slurm_control import LIST_CLUSTERS, wait_for_database
 from nodelib.step import Context, Step
 from nodelib.systemd import ensure_running, unit_states
@@ -97,8 +97,8 @@ def _external_settings(context: Context, accounting: Accounting) -> dict[str, st
     return {
         "StorageHost": accounting.endpoint,
         "StoragePort": str(accounting.port),
-        "StorageUser": secret["username"],
-        "StoragePass": secret["password"],
+        "StorageUser": quoted(secret["username"], "the database's user name"),
+        "StoragePass": quoted(secret["password"], "the database's password"),
         "StorageLoc": accounting.database_name or f"{database.NAME}_{_cluster_id(context)}",
     }
 

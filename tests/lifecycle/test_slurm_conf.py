@@ -2,7 +2,7 @@
 
 import pytest
 from nodelib.errors import StepError
-from nodelib.slurm_conf import DENIED_KEYS, PLATFORM_KEYS, SlurmConf, is_denied, value_of, with_key, with_word
+from nodelib.slurm_conf import DENIED_KEYS, PLATFORM_KEYS, SlurmConf, is_denied, quoted, value_of, with_key, with_word
 from steps.slurm_settings import SET_SLURM_SETTINGS
 
 from tests.lifecycle.support import Machine, node_config
@@ -137,3 +137,23 @@ def test_slurmctld_that_refuses_every_time_fails_the_step(machine: Machine) -> N
     machine.runner.answer("scontrol", "reconfigure", returncode=1, stderr="Unable to contact slurm controller")
     [result] = machine.run(machine.context("controller"), SET_SLURM_SETTINGS)
     assert "failed 6 times: Unable to contact slurm controller" in result.remarks[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("plain", "plain"),
+        ("a#1", "a\\#1"),
+        ("a\\b", "a\\\\b"),
+        ("it's\"so", "it's\"so"),
+        ("two words#", '"two words\\#"'),
+    ],
+)
+def test_any_password_is_written_as_slurm_reads_it_back(text: str, line: str) -> None:
+    assert quoted(text, "the password") == line
+
+
+@pytest.mark.parametrize("text", ['"a', 'two "words"', "a\nb"])
+def test_password_that_no_line_can_hold_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(StepError, match=r"^the password has a line break, or a quotation mark"):
+        quoted(text, "the password")

@@ -1,6 +1,9 @@
 """munge, slurmctld and slurmd: the right ones on each node, started once."""
 
 import pytest
+from nodelib.errors import StepError
+from nodelib.runner import Result
+from nodelib.slurm_control import wait_for_database
 from steps.munge import START_MUNGE
 from steps.slurm_controller import START_SLURM_CONTROLLER, WAIT_FOR_SLURM_CONF
 from steps.slurm_node import START_SLURM_NODE
@@ -130,3 +133,31 @@ def test_slurm_conf_that_never_comes_points_to_the_agent_s_log(machine: Machine)
 def test_login_node_tries_more_seldom_and_keeps_its_configuration(node: Machine) -> None:
     node.run(node.context("login", node_config()), START_SLURM_NODE)
     assert "RestartSec=30\nRuntimeDirectoryPreserve=yes\n" in node.get(DROP_IN)
+
+
+def dying(machine: Machine, deaths: int) -> None:
+    """A slurmdbd that ends so often before it answers."""
+    units(machine, "slurmdbd")
+    left = iter([True] * deaths)
+
+    def answer(_argv: list[str], _stdin: str) -> Result:
+        ended = next(left, False)
+        machine.units["slurmdbd"]["ActiveState"] = "failed" if ended else "active"
+        return Result(1 if ended else 0)
+
+    machine.runner.answer("sacctmgr", does=answer)
+    machine.runner.answer("journalctl", stdout="fatal: parse error\n")
+
+
+def test_slurmdbd_that_meets_a_starting_database_and_ends_is_started_again(machine: Machine) -> None:
+    dying(machine, 2)
+    wait_for_database(machine.context("controller"), 60)
+    assert len(machine.runner.ran("systemctl", "start", "slurmdbd")) == 2
+    assert machine.clock.now < 1010
+
+
+def test_slurmdbd_that_ends_every_time_fails_the_step_long_before_its_bound(machine: Machine) -> None:
+    dying(machine, 99)
+    with pytest.raises(StepError, match=r"slurmdbd ended 4 times: fatal: parse error"):
+        wait_for_database(machine.context("controller"), 240)
+    assert machine.clock.now < 1010
