@@ -36,7 +36,8 @@ def show_slurm(rehearsal: Rehearsal, cluster: Mapping[str, Any], tell: Progress)
     for line in [*nodes_lines(nodes.all()), *imitation_lines(cluster)]:
         tell.line(line)
     entry = nodes.entry()
-    tell.line(f"On {entry.name} ({entry.host}):")
+    version = nodes.run(entry, ["sinfo", "--version"]).split()[-1]
+    tell.line(f"On {entry.name} ({entry.host}), Slurm {version}:")
     _show(nodes, entry, ["sinfo"], tell)
     if not workers:
         tell.line("  no compute node is up, so there is nothing to run a job on")

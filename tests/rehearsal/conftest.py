@@ -1,6 +1,7 @@
 """The prepared environment, and one rehearsal for the whole session: its start costs seconds."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from hyperpod_constructs.rehearsal.bed_process import (
     prepare_tree,
 )
 from hyperpod_constructs.rehearsal.builder import ROOT_VARIABLE
+from hyperpod_constructs.rehearsal.environment import prepare
 from hyperpod_constructs.rehearsal.session import Rehearsal
+
+from .command_support import processes_of
 
 REPOSITORY = Path(__file__).parents[2]
 # Only groups of these names become Slurm nodes, so that the other tests' clusters cost nothing.
@@ -54,3 +58,19 @@ def rehearsal(root: Path, nodes_problem: str) -> Iterator[Rehearsal]:
     nodes = None if nodes_problem else RealNodes(of_each_group=REAL_GROUPS, limit_seconds=1800)
     with Rehearsal(root, folder=REPOSITORY, capacity=CAPACITY, nodes=nodes) as running:
         yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path, root: Path) -> Iterator[Path]:
+    """A folder to run the command in, with the prepared tools and trees and nothing else of the machine's."""
+    prepare(root)
+    mine = tmp_path / ".rehearsal"
+    mine.mkdir()
+    for part in (*root.glob("*-*"), root / "nodes"):
+        if part.is_dir():
+            (mine / part.name).symlink_to(part)
+    yield tmp_path
+    left = processes_of(tmp_path)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == [], "these processes outlived the test"

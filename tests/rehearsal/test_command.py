@@ -1,7 +1,6 @@
 """The command from a shell: what it says when something is wrong, and that nothing runs after it, however it ends."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -9,92 +8,31 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hyperpod_constructs.rehearsal.environment import prepare
+from .command_support import LONGEST_SECONDS, assembly, processes_of
+from .command_support import run as run_with
+from .command_support import start as start_with
 
 pytestmark = [
     pytest.mark.rehearsal,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the processes are looked up in /proc"),
 ]
 
-LONGEST_SECONDS = 60
 SLEEPS = "import time\ndef handler(event, context): time.sleep(300)\n"
 DIES = "import os\ndef handler(event, context): os._exit(9)\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, root: Path) -> Iterator[Path]:
-    """A folder to run the command in, with the prepared tools and nothing else of the machine's."""
-    prepare(root)
-    mine = tmp_path / ".rehearsal"
-    mine.mkdir()
-    for part in root.glob("*-*"):
-        if part.is_dir():
-            (mine / part.name).symlink_to(part)
-    yield tmp_path
-    left = processes_of(tmp_path)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert left == [], "these processes outlived the test"
-
-
-def processes_of(folder: Path) -> list[int]:
-    """Every process that was started for this folder: its environment, its command or its working folder names it."""
-    marker = os.fsencode(folder)
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            texts = [(process / "environ").read_bytes(), (process / "cmdline").read_bytes()]
-            texts.append(os.fsencode((process / "cwd").readlink()))
-        except OSError:
-            continue
-        if any(marker in text for text in texts) and int(process.name) != os.getpid():
-            found.append(int(process.name))
-    return found
-
-
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start the command with a PATH that has no node, npm or git."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("HYPERPOD_", "KEEP"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "hyperpod_constructs.cli", "rehearse", *arguments],
-        cwd=folder,
-        env=environ
-        | {"PATH": str(folder / "empty"), "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start_with(folder, "--nodes=none", *arguments)
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """The command's exit code, output and error output. It must end within a minute."""
-    process = start(folder, *arguments)
-    try:
-        output, error = process.communicate(timeout=LONGEST_SECONDS)
-    finally:
-        process.kill()
-    assert "Traceback" not in output + error
-    return process.returncode, output, error
-
-
-def assembly(folder: Path, resources: dict[str, Any]) -> str:
-    """A cloud assembly with one stack, as ``cdk synth`` leaves it; gives its name, for --app."""
-    made = folder / "assembly"
-    made.mkdir()
-    (made / "stack.json").write_text(json.dumps({"Resources": resources}))
-    stack = {
-        "type": "aws:cloudformation:stack",
-        "environment": "aws://unknown-account/unknown-region",
-        "properties": {"templateFile": "stack.json", "stackName": "Small"},
-    }
-    (made / "manifest.json").write_text(json.dumps({"version": "36.0.0", "artifacts": {"Small": stack}}))
-    return made.name
+    return run_with(folder, "--nodes=none", *arguments)
 
 
 def custom_resource(code: str) -> dict[str, Any]:
