@@ -21,7 +21,7 @@ PLAIN_MARKS = {
     Outcome.FAILED: "failed ",
     Outcome.UNKNOWN: "unknown",
 }
-_STYLES = {Outcome.PASSED: "green", Outcome.WARNING: "yellow", Outcome.FAILED: "bold red", Outcome.UNKNOWN: "magenta"}
+STYLES = {Outcome.PASSED: "green", Outcome.WARNING: "yellow", Outcome.FAILED: "bold red", Outcome.UNKNOWN: "magenta"}
 
 
 def console(*, errors: bool = False) -> Console:
@@ -50,8 +50,8 @@ def print_checks(checks: Sequence[Check], *, subject: str) -> None:
     """One line a check, and the verdict last."""
     out = console()
     for check in checks:
-        out.print(check_line(check), style=None if check.outcome is Outcome.PASSED else _STYLES[check.outcome])
-    out.print(verdict_line(checks, subject), style=_STYLES[verdict(checks)])
+        out.print(check_line(check), style=None if check.outcome is Outcome.PASSED else STYLES[check.outcome])
+    out.print(verdict_line(checks, subject), style=STYLES[verdict(checks)])
 
 
 def check_line(check: Check) -> str:
