@@ -47,12 +47,14 @@ def _step_problems(spec: ClusterSpec, errors: list[Problem]) -> list[Problem]:
     from hyperpod_constructs.errors import Problem
     from hyperpod_constructs.user_steps import problems
 
-    found = []
+    found: list[Problem] = []
     for index, step in enumerate(spec.lifecycle.user_steps):
         path = f"lifecycle.user_steps[{index}]"
-        if not _has_error(path, errors):
-            found += [
-                Problem(path=f"{path}.{name}", message=message, rule="user-step-files")
-                for name, message in problems(step)
-            ]
+        if _has_error(path, errors):
+            continue
+        try:
+            told = [*problems(step)]
+        except (OSError, ValueError) as error:
+            told = [("source", f"cannot be looked at: {getattr(error, 'strerror', None) or error}")]
+        found += [Problem(path=f"{path}.{name}", message=message, rule="user-step-files") for name, message in told]
     return found

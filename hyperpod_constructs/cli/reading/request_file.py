@@ -14,7 +14,7 @@ from hyperpod_constructs.rules.rule import shown
 
 from .loaded import Loaded, checks_of, group_checks
 from .parameters import parameters_problems
-from .plain import groups_of
+from .plain import groups_of, items_of
 from .requests import RULE, Reading, read_request, roles_of_parameters, roles_of_request
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _continuous_form(request: Mapping[str, Any], roles: Mapping[str, Role]) -> I
     if request.get("NodeProvisioningMode") != "Continuous":
         message = f'got {shown(request.get("NodeProvisioningMode"))}, allowed: "Continuous"'
         yield Problem(path="NodeProvisioningMode", message=message, rule=RULE)
-    for index, group in enumerate(request.get("InstanceGroups") or ()):
+    for index, group in enumerate(items_of(request.get("InstanceGroups"))):
         if isinstance(group, Mapping) and "SlurmConfig" not in group:
             message = "missing; say what the group is to Slurm: Controller, Login or Compute"
             yield Problem(path=f"InstanceGroups[{index}].SlurmConfig", message=message, rule=RULE)
@@ -148,7 +148,7 @@ def _both_forms(request: Mapping[str, Any]) -> Iterator[Problem]:
     if request.get("VpcConfig"):
         return
     for index, group in enumerate(groups_of(request)):
-        storage = [item for item in group.get("InstanceStorageConfigs") or () if isinstance(item, Mapping)]
+        storage = [item for item in items_of(group.get("InstanceStorageConfigs")) if isinstance(item, Mapping)]
         if any("FsxLustreConfig" in item or "FsxOpenZfsConfig" in item for item in storage):
             message = "given without VpcConfig; nodes reach a file system only in a VPC of yours; give VpcConfig"
             yield Problem(path=f"InstanceGroups[{index}].InstanceStorageConfigs", message=message, rule=RULE)
