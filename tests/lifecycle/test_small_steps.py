@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nodelib.slurm_conf import SlurmConf
 from steps.accelerators import CHECK_ACCELERATORS, expected_gpus
 from steps.hosts import NAME_HOST
 from steps.install_scripts import INSTALL_SCRIPTS
@@ -14,6 +15,7 @@ from steps.login_guard import KEEP_LOGIN_NODE_FREE
 from steps.lustre_efa import SET_UP_LUSTRE_EFA, primary_interface
 from steps.message_of_the_day import GREET
 from steps.prolog_epilog import SET_UP_PROLOG_EPILOG
+from steps.slurm_settings import SET_SLURM_SETTINGS
 
 from tests.lifecycle.support import ASSETS, Machine, node_config, resource_config, units
 
@@ -172,3 +174,35 @@ def test_dispatcher_is_executable_on_the_node(machine: Machine) -> None:
 def test_summary_is_json_for_other_tools(machine: Machine) -> None:
     machine.run(machine.context("login"), GREET)
     assert json.loads(machine.get("/var/log/provision/lifecycle_summary.json"))["version"] == 1
+
+
+@pytest.mark.parametrize("switched", ["prolog_epilog", "containers", "log_rotation", "home_directories", ""])
+@pytest.mark.parametrize("with_agents", [False, True])
+def test_prolog_that_slurm_is_told_of_is_on_every_node_and_needs_nothing_else(
+    machine: Machine, switched: str, with_agents: bool
+) -> None:
+    # A prolog that wrote into a folder of another feature once failed every job (field report Q-03).
+    agents = [{"name": "x", "url": "s3://b/x", "sha256": "0" * 64}] if with_agents else []
+    document = node_config(features={switched: False} if switched else {}, agents=agents)
+    machine.put("/scripts/files/job_scripts.sh", (ASSETS / "files/job_scripts.sh").read_text())
+    machine.put("/opt/slurm/etc/slurm.conf", "ClusterName=demo\nSlurmUser=root\n")
+    units(machine, "slurmctld")
+    told = []
+    for node_type in ("compute", "login", "controller"):
+        context = machine.context(node_type, document)
+        steps = [
+            s for s in (SET_UP_PROLOG_EPILOG, SET_SLURM_SETTINGS) if s.applies(context.config, node_type, "on_create")
+        ]
+        assert {result.outcome for result in machine.run(context, *steps)} <= {"ok"}, machine.log
+        told = [SlurmConf(machine.files).get(key) for key in ("Prolog", "Epilog")]
+    if switched == "prolog_epilog":
+        assert told == [None, None]
+        return
+    for path in told:
+        assert path is not None
+        script = machine.root / path.lstrip("/")
+        # As slurmd starts it: by itself, with next to no environment, and where nothing can be written.
+        done = subprocess.run(
+            [script], env={"HYPERPOD_JOB_SCRIPTS": str(script.parent.parent)}, cwd="/proc", check=False
+        )
+        assert done.returncode == 0

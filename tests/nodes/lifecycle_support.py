@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ def stage(
 
 
 def launch(
-    cluster: SlurmCluster, *instances: Instance, before: Callable[[str], None] = lambda _host: None
+    cluster: SlurmCluster,
+    *instances: Instance,
+    before: Callable[[str], None] = lambda _host: None,
+    volumes: tuple[str, ...] = (),
 ) -> list[ScriptResult]:
     """Bring instances up side by side; ``before`` is called with each one's host before its script starts."""
     cluster.tell()
@@ -79,7 +83,7 @@ def launch(
 
     def one(instance: Instance) -> None:
         lines = cluster.lines.setdefault(instance.name, [])
-        plan, host = cluster.plan(instance), instance.host_name
+        plan, host = replace(cluster.plan(instance), volumes=volumes), instance.host_name
         results[instance.name] = cluster.platform.bring_up(plan, on_script=lambda: before(host), on_line=lines.append)
 
     wait_for([lambda instance=instance: one(instance) for instance in instances])  # type: ignore[misc]
