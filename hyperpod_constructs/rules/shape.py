@@ -5,10 +5,11 @@ so that the rules see a sound specification and every other problem is still fou
 """
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
+from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hyperpod_constructs.errors import Problem
@@ -46,6 +47,10 @@ def repaired_record(value: Any, path: str, problems: list[Problem]) -> Any:
 
 
 _YAML_BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off"})
+
+# The kinds of fields are few and are looked at for every value of every group; the typing module is slow at it.
+_origin: Callable[[Any], Any] = cache(get_origin)
+_arguments: Callable[[Any], tuple[Any, ...]] = cache(get_args)
 
 _HINTS: dict[type, dict[str, Any]] = {}
 
@@ -85,14 +90,14 @@ def _value(value: Any, hint: Any, path: str, item: "Field[Any]", problems: list[
 
 def _checked(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
     """The value, repaired inside where it must be; ``MISSING`` if it is of another kind."""
-    origin = get_origin(hint)
+    origin = _origin(hint)
     if origin in (Union, types.UnionType):
-        found = (_checked(value, choice, path, problems) for choice in get_args(hint))
+        found = (_checked(value, choice, path, problems) for choice in _arguments(hint))
         return next((value for value in found if value is not MISSING), MISSING)
     if hint is Any:
         return value
     if origin in (Sequence, tuple):
-        return _items(value, get_args(hint)[0], path, problems)
+        return _items(value, _arguments(hint)[0], path, problems)
     if origin is Mapping:
         return MISSING  # made a tuple of pairs when the spec was made
     if is_dataclass(hint):
@@ -105,7 +110,7 @@ def _checked(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
 def _items(value: Any, hint: Any, path: str, problems: list[Problem]) -> Any:
     if not isinstance(value, tuple):
         return MISSING
-    if get_origin(hint) is tuple:
+    if _origin(hint) is tuple:
         return _pairs(value, path, problems)
     kept = []
     for index, element in enumerate(value):
@@ -138,9 +143,10 @@ def _same(kept: Sequence[Any], value: Sequence[Any]) -> bool:
     return len(kept) == len(value) and all(new is old for new, old in zip(kept, value, strict=True))
 
 
+@cache
 def _tells_tokens(hint: Any) -> bool:
     """Whether a token in the value is told for the value as a whole: not of tags, nor of references."""
-    return not any(choice is Any or get_origin(choice) is tuple for choice in get_args(hint))
+    return not any(choice is Any or _origin(choice) is tuple for choice in _arguments(hint))
 
 
 def _is_record(value: Any) -> bool:
@@ -187,7 +193,7 @@ def _wrong_kind(value: Any, hint: Any, path: str, advice: str = "") -> Problem:
 
 def _member_meant(value: Any, hint: Any) -> str:
     """The advice for text that is an enum's value or member name."""
-    for choice in (hint, *get_args(hint)):
+    for choice in (hint, *_arguments(hint)):
         if isinstance(value, str) and isinstance(choice, type) and issubclass(choice, Enum):
             for member in choice:
                 if value.lower() in (str(member.value).lower(), member.name.lower()):
@@ -197,7 +203,7 @@ def _member_meant(value: Any, hint: Any) -> str:
 
 def _quotes_meant(value: Any, hint: Any) -> str:
     """The advice where quotes make the difference, as they do in a YAML file: 2.1 is a number, "2" is text."""
-    kinds = (hint, *get_args(hint))
+    kinds = (hint, *_arguments(hint))
     if isinstance(value, str):
         if int in kinds and value.strip().lstrip("+-").isdecimal():
             return "write the number without quotes"
@@ -206,14 +212,14 @@ def _quotes_meant(value: Any, hint: Any) -> str:
 
 
 def _words(hint: Any) -> str:
-    origin = get_origin(hint)
+    origin = _origin(hint)
     if origin in (Union, types.UnionType):
-        choices = dict.fromkeys(_words(choice) for choice in get_args(hint) if choice is not type(None))
+        choices = dict.fromkeys(_words(choice) for choice in _arguments(hint) if choice is not type(None))
         return " or ".join(choices)
-    if origin is Mapping or (origin is tuple and get_origin(get_args(hint)[0]) is tuple):
+    if origin is Mapping or (origin is tuple and _origin(_arguments(hint)[0]) is tuple):
         return "a mapping of text to text"
     if origin in (Sequence, tuple):
-        return f"a list of {_words(get_args(hint)[0])}"
+        return f"a list of {_words(_arguments(hint)[0])}"
     if isinstance(hint, type) and issubclass(hint, Enum):
         return ", ".join(f"{hint.__name__}.{member.name}" for member in hint)
     plain = {str: "text", int: "a whole number", bool: "True or False", Any: "anything"}
