@@ -8,7 +8,7 @@ import pytest
 from hyperpod_constructs.rehearsal.agent import NodeType, ScriptResult, Story, Style, When
 
 from .conftest import SlurmCluster, within
-from .lifecycle_support import node_config, stage, summary, use
+from .lifecycle_support import FINGERPRINT, node_config, run_again, stage, summary, use
 
 pytestmark = pytest.mark.nodes
 
@@ -99,4 +99,22 @@ def test_image_style_extends_what_the_image_does_before_or_after(
     assert cluster.on("login-1", "su - alice -c 'srun -p train hostname'").strip() == worker.host_name
     deferred = [s["step"] for s in summary(cluster, "controller-1")["steps"] if s["outcome"] == "deferred"]
     assert deferred == ([] if when is When.BEFORE else ["register_accounts"])
+    if when is When.BEFORE:
+        before = cluster.on("train-1", FINGERPRINT)
+        steps = run_again(cluster, "controller-1")["steps"] + run_again(cluster, "train-1")["steps"]
+        assert {step["step"]: step["changed"] for step in steps if step["changed"]} == {}
+        assert cluster.on("train-1", FINGERPRINT) == before
     assert cluster.platform.edits == []
+
+
+def test_image_style_without_accounting_has_nothing_to_defer(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    story = Story(image_accounting=False)
+    cluster = make_cluster(style=Style.ON_INIT_COMPLETE, entry="on_init_complete.sh", story=story)
+    use(cluster, stage(tmp_path, node_config(cluster, style="on_init_complete", accounting={"kind": "none"})))
+    assert controller_of(cluster).ok, cluster.lines
+    worker, login = cluster.instance("train", 1, NodeType.COMPUTE), cluster.instance("login", 1, NodeType.LOGIN)
+    assert [result.ok for result in cluster.bring_up(worker, login)] == [True, True], cluster.lines
+    for node in ("controller-1", "train-1", "login-1"):
+        assert [s["step"] for s in summary(cluster, node)["steps"] if s["outcome"] != "ok"] == []
+    assert cluster.all_idle(worker)
+    assert cluster.on("login-1", "su - alice -c 'srun -p train hostname'").strip() == worker.host_name

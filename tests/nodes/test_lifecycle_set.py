@@ -86,6 +86,35 @@ def test_second_run_changes_no_file_and_restarts_nothing(cluster: SlurmCluster) 
         assert cluster.on(node, f"{FINGERPRINT}; {started}") == before
 
 
+def dump_digest(cluster: SlurmCluster) -> str:
+    """Digest of the accounting dump, without the times in it, once slurmdbd has written all that jobs left to do."""
+    look = f"{DUMP} >/dev/null && zcat /fsx/.hyperpod/*/accounting/*.sql.gz | sha256sum"
+    digests = [cluster.on("controller-1", look)]
+
+    def settled() -> bool:
+        digests.append(cluster.on("controller-1", look))
+        return digests[-1] == digests[-2]
+
+    assert within(30, settled)
+    return digests[-1]
+
+
+def test_second_run_leaves_the_accounting_database_as_it_is(cluster: SlurmCluster) -> None:
+    before = dump_digest(cluster)
+    run_again(cluster, "controller-1")
+    assert dump_digest(cluster) == before
+
+
+def test_rebooted_controller_serves_again_without_any_script(cluster: SlurmCluster) -> None:
+    controller = cluster.instances["controller-1"]
+    cluster.platform.reboot(cluster.plan(controller))
+    assert within(30, lambda: "is UP" in cluster.on("controller-1", "scontrol ping || true"))
+    active = cluster.on("controller-1", "systemctl is-active munge mariadb slurmdbd slurmctld slurmd; true").split()
+    assert active == ["active"] * 4 + ["inactive"]
+    assert cluster.all_idle(cluster.instances["train-1"], cluster.instances["train-2"], seconds=60)
+    assert as_alice(cluster, "srun -p train hostname").startswith("ip-")
+
+
 def test_rebooted_node_comes_back_idle(cluster: SlurmCluster) -> None:
     worker = cluster.instances["train-1"]
     cluster.platform.reboot(cluster.plan(worker))
