@@ -218,7 +218,7 @@ def how_to_go_on(rehearsal: Rehearsal) -> list[str]:
         "  aws sagemaker list-clusters",
         *nodes_hints(rehearsal),
         f"Every call the service received: curl {rehearsal.service.url}/_rehearsal/calls",
-        f"To deploy again: {cdk} deploy --require-approval=never --app '{rehearsal.app}' "
+        f"To deploy again: {cdk} deploy --all --require-approval=never --app '{rehearsal.app}' "
         + " ".join(f"-c {key}={value}" for key, value in rehearsal.context.items()),
         f"Logs: {rehearsal.run_folder}",
         "To end it: hyperpod-slurm rehearse --stop"
