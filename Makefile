@@ -47,8 +47,15 @@ check: $(STAMP) ## ruff, mypy --strict, shellcheck
 test-fast: $(STAMP) ## core and handlers: no Node process, seconds
 	pytest -q $(FAST)
 
-test: dev check ## every test, on two workers
-	pytest -q -n 2 --dist loadgroup
+# Two kinds share something that costs seconds to start, so each is one process: the embedded AWS, and a bed of nodes.
+WITH_AWS := tests/rehearsal --ignore=tests/rehearsal/service
+WITH_NODES := tests/nodes tests/observability/test_bed_metrics.py tests/cli/test_precheck_nodes.py
+
+test: dev check ## every test
+	pytest -q -n 2 tests/rehearsal/service $(filter-out tests/rehearsal tests/nodes,$(wildcard tests/[a-z]*[a-z])) \
+		--ignore=tests/observability/test_bed_metrics.py --ignore=tests/cli/test_precheck_nodes.py
+	pytest -q $(WITH_AWS)
+	pytest -q $(WITH_NODES)
 
 chaos: $(STAMP) ## a thousand random lives of a cluster through the handler
 	HYPERPOD_CHAOS=1000 pytest -q tests/handlers/test_chaos.py

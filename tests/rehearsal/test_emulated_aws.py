@@ -82,6 +82,10 @@ def stack(rehearsal: Rehearsal) -> Iterator[Stack]:
     yield made
     if made.events and made.events[-1].status != "DELETE_COMPLETE":
         assert made.delete() == "DELETE_COMPLETE"
+    # Lambda makes a log group for a function that names none, and such a group outlives its stack.
+    logs = rehearsal.account.client("logs")
+    for group in logs.describe_log_groups(logGroupNamePrefix=f"/aws/lambda/{made.name}")["logGroups"]:
+        logs.delete_log_group(logGroupName=group["logGroupName"])
 
 
 def rule(direction: str, group: str, other: str) -> dict[str, Any]:
