@@ -52,7 +52,7 @@ WITH_AWS := tests/rehearsal --ignore=tests/rehearsal/service
 WITH_NODES := tests/nodes tests/observability/test_bed_metrics.py tests/cli/test_precheck_nodes.py
 
 test: dev check ## every test
-	pytest -q -n 2 tests/rehearsal/service $(filter-out tests/rehearsal tests/nodes,$(wildcard tests/[a-z]*[a-z])) \
+	pytest -q -n 2 tests/rehearsal/service $(filter-out %.py tests/goldens tests/rehearsal tests/nodes,$(wildcard tests/[a-z]*[a-z])) \
 		--ignore=tests/observability/test_bed_metrics.py --ignore=tests/cli/test_precheck_nodes.py
 	pytest -q $(WITH_AWS)
 	pytest -q $(WITH_NODES)
