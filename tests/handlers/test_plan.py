@@ -371,6 +371,7 @@ def test_the_services_own_next_patch_date_is_no_difference_and_is_carried() -> N
     shown[2]["AutoPatchConfig"] = {"PatchingStrategy": "WhenIdle", "DesiredPatchSchedule": moved}
     live = read_cluster({**described([]), "InstanceGroups": shown})
     assert plan(desired(template), desired(template), live) == Done()
+    assert plan(desired(template), None, live) == Done(), "also when the template before is not known"
     (group,) = one_update(plan(desired(p5(6, AutoPatchConfig=patch)), desired(template), live))["InstanceGroups"]
     assert group["AutoPatchConfig"]["PatchSchedule"] == moved
 

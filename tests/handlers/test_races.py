@@ -15,7 +15,7 @@ from hyperpod_constructs.handlers.cluster.memory import (
 )
 from hyperpod_constructs.handlers.cluster.properties import LOGICAL_ID_TAG
 from hyperpod_constructs.handlers.cluster.tags import tag_calls
-from hyperpod_constructs.rehearsal.service import ServiceError
+from hyperpod_constructs.rehearsal.service import Limit, ServiceError
 from tests.handlers.builders import NAME, a_request, compute, controller, p5, props
 from tests.handlers.replay import StackReplay, World
 
@@ -230,3 +230,50 @@ def test_a_strangers_cluster_is_not_taken_for_ours_when_its_owner_cannot_be_read
     with pytest.raises(Exception, match="was not made by this library"):
         index.is_complete(merged, None, world.services())
     assert "theirs" in world.counts(NAME)
+
+
+def begun(world: World, stack: StackReplay) -> dict[str, object]:
+    """The event that the polls of a creation get, on_event having found the name free."""
+    event = stack.event("Create", props(p5(2)))
+    return {**event, **index.on_event(event, None, world.services())}
+
+
+def test_a_stranger_who_takes_the_name_after_we_looked_is_told_by_the_next_poll(
+    world: World, stack: StackReplay
+) -> None:
+    merged = begun(world, stack)
+    world.client.create_cluster(**a_request(), InstanceGroups=STRANGERS)
+    with pytest.raises(Exception, match="was not made by this library"):
+        index.is_complete(merged, None, world.services())
+    assert "theirs" in world.counts(NAME)
+
+
+def test_a_stranger_who_takes_the_name_between_two_calls_of_a_poll_is_told_by_it(
+    world: World, stack: StackReplay
+) -> None:
+    merged = begun(world, stack)
+    world.client.create_cluster(**a_request(), InstanceGroups=p5(2))
+    world.service.faults.add("DescribeCluster", ServiceError("ResourceNotFound", "not visible yet"))
+    with pytest.raises(Exception, match="was not made by this library"):
+        index.is_complete(merged, None, world.services())
+
+
+def test_an_older_cluster_of_the_same_groups_is_not_waited_for(world: World, stack: StackReplay) -> None:
+    world.service.set_capacity({"ml.m5.xlarge": Limit(0)})
+    world.client.create_cluster(**a_request(), InstanceGroups=p5(2))
+    world.clock.advance(70)
+    world.service.faults.add("ListTags", "unavailable", times=24)
+    merged = begun(world, stack)
+    world.service.faults.clear()
+    with pytest.raises(Exception, match="was not made by this library"):
+        index.is_complete(merged, None, world.services())
+
+
+def test_our_cluster_that_a_repeated_delivery_made_is_not_taken_for_a_strangers(
+    world: World, stack: StackReplay
+) -> None:
+    first, second = begun(world, stack), begun(world, stack)
+    index.is_complete(first, None, world.services())
+    world.service.faults.add("DescribeCluster", ServiceError("ResourceNotFound", "not visible yet"))
+    assert index.is_complete(second, None, world.services()) == {"IsComplete": False}
+    assert world.mutations().count("CreateCluster") == 1

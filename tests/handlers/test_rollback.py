@@ -81,3 +81,16 @@ def test_a_cluster_that_goes_between_two_calls_of_a_deletion_is_deleted(
     world.service.faults.add(operation, gone, times=times)
     assert updated.destroy().succeeded
     assert world.describe(NAME) is None
+
+
+def test_a_rollback_starts_no_software_update_and_says_on_what_image_the_group_stays(
+    world: World, stack: StackReplay
+) -> None:
+    old, failed = (props(p5(4, ImageReleaseVersion=release)) for release in ("2.1.5", "2.2.0"))
+    stack.deploy(old)
+    world.settle()
+    stack.deploy(failed)
+    world.settle(4 * 3600)
+    response = stack.roll_back(old, failed)
+    assert len(world.requests("UpdateClusterSoftware")) == 1
+    assert "p5: stays on image 2.2.0; a rollback starts no software update" in response.data["Warning"]

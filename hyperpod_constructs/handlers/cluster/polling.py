@@ -80,15 +80,18 @@ def _poll(event: Event, services: Services) -> Outcome:
 
 
 def _poll_creation(event: Event, services: Services, cluster: Cluster, elapsed: float) -> Outcome:
-    """Wait for the cluster; whose it is, is asked at the end, and at once when it is older than this request."""
+    """Wait for the cluster; whose it is, is asked at the end, and at once when it does not look like ours."""
     progress = event.progress
-    older = cluster.created_at is not None and cluster.created_at + CLOCK_SKEW_SECONDS < progress.started_at
-    if older and not progress.cluster_arn:
-        _check_owner(event, services, cluster)
     verdict = judge(wanted(event), cluster, expected=progress.expected, elapsed_seconds=elapsed)
-    if not isinstance(verdict, NotYet) and not progress.cluster_arn:
+    if not progress.cluster_arn and (not isinstance(verdict, NotYet) or _looks_strange(event, cluster)):
         _check_owner(event, services, cluster)
     return _answer(event, services, cluster, progress, verdict, elapsed)
+
+
+def _looks_strange(event: Event, cluster: Cluster) -> bool:
+    """Older than the request, or of other groups: CreateCluster makes all groups at once."""
+    older = cluster.created_at is not None and cluster.created_at + CLOCK_SKEW_SECONDS < event.progress.started_at
+    return older or set(cluster.groups) != set(wanted(event).groups)
 
 
 def _check_owner(event: Event, services: Services, cluster: Cluster) -> None:
