@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(VENV)/node:$(BIN):$(PATH)
 FAST := tests/core tests/handlers \
 	--ignore=tests/core/test_properties.py --ignore=tests/core/test_imports.py --ignore=tests/core/test_docs.py \
 	--ignore=tests/handlers/test_chaos.py --ignore=tests/handlers/test_sdk.py --ignore=tests/handlers/test_package_alone.py
-SHELL_SCRIPTS = $(shell git ls-files '*.sh' '.ci/run')
+SHELL_SCRIPTS = $(shell git ls-files '*.sh' '*.sbatch' '.ci/run')
 
 .PHONY: help dev check test test-fast chaos rehearse bench compliance goldens docs synth wheel clean
 
@@ -65,6 +65,9 @@ rehearse: $(STAMP) ## deploy, show and destroy the documented cluster on an embe
 
 bench: $(STAMP) ## a table of times and memory; asserts nothing
 	@python scripts/bench.py
+	@python scripts/bench/core_and_handler.py
+	@python scripts/bench/node_scripts.py
+	@python scripts/bench/nodes.py
 
 compliance: $(STAMP) ## what the NIST and HIPAA packs say of the examples; a report, asserts nothing
 	python scripts/compliance.py

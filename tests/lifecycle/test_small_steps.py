@@ -46,6 +46,14 @@ def test_scripts_stay_on_the_node_and_old_ones_go(machine: Machine) -> None:
     assert [p.relative_to(installed).as_posix() for p in installed.rglob("*") if p.is_file()] == ["lifecycle_script.py"]
 
 
+def test_precheck_is_a_command_because_s3_drops_the_mode_of_the_program(machine: Machine) -> None:
+    machine.put("/scripts/lifecycle_script.py", "new")
+    machine.run(machine.context("compute"), INSTALL_SCRIPTS)
+    assert machine.get("/usr/local/bin/hyperpod-precheck").endswith('/opt/hyperpod-constructs/hyperpod-precheck "$@"\n')
+    assert (machine.root / "usr/local/bin/hyperpod-precheck").stat().st_mode & 0o777 == 0o755
+    assert machine.run(machine.context("compute"), INSTALL_SCRIPTS)[0].changed == ()
+
+
 def login(machine: Machine, state: str = "", code: int = 0) -> Machine:
     units(machine, "hyperpod-constructs-login-guard.timer")
     name = HOST.partition(".")[0]
