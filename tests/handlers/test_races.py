@@ -232,9 +232,9 @@ def test_a_strangers_cluster_is_not_taken_for_ours_when_its_owner_cannot_be_read
     assert "theirs" in world.counts(NAME)
 
 
-def begun(world: World, stack: StackReplay) -> dict[str, object]:
-    """The event that the polls of a creation get, on_event having found the name free."""
-    event = stack.event("Create", props(p5(2)))
+def begun(world: World, stack: StackReplay, **options: str) -> dict[str, object]:
+    """The event that the polls of a creation get, on_event having seen no cluster of the name."""
+    event = stack.event("Create", props(p5(2), **options))
     return {**event, **index.on_event(event, None, world.services())}
 
 
@@ -259,11 +259,11 @@ def test_a_stranger_who_takes_the_name_between_two_calls_of_a_poll_is_told_by_it
 
 
 def test_an_older_cluster_of_the_same_groups_is_not_waited_for(world: World, stack: StackReplay) -> None:
-    world.service.set_capacity({"ml.m5.xlarge": Limit(0)})
+    world.service.set_capacity({"ml.p5.48xlarge": Limit(0)})
     world.client.create_cluster(**a_request(), InstanceGroups=p5(2))
     world.clock.advance(70)
     world.service.faults.add("ListTags", "unavailable", times=24)
-    merged = begun(world, stack)
+    merged = begun(world, stack, ReadyWhen="ALL")
     world.service.faults.clear()
     with pytest.raises(Exception, match="was not made by this library"):
         index.is_complete(merged, None, world.services())
