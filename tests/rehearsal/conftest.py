@@ -53,11 +53,21 @@ def machine(nodes_problem: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def rehearsal(root: Path, nodes_problem: str) -> Iterator[Rehearsal]:
-    """A rehearsal that stays up for all tests; each test uses clusters of its own name and destroys its stacks."""
+def running_rehearsal(root: Path, nodes_problem: str) -> Iterator[Rehearsal]:
+    """A rehearsal that stays up for all tests."""
     nodes = None if nodes_problem else RealNodes(of_each_group=REAL_GROUPS, limit_seconds=1800)
     with Rehearsal(root, folder=REPOSITORY, capacity=CAPACITY, nodes=nodes) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def rehearsal(running_rehearsal: Rehearsal) -> Rehearsal:
+    """The session's rehearsal; each module uses clusters of its own name, destroys its stacks, and leaves what it left.
+
+    ``leftovers()`` is what was not there when the module began.
+    """
+    running_rehearsal.before = running_rehearsal.account.inventory()
+    return running_rehearsal
 
 
 @pytest.fixture
