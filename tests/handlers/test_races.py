@@ -1,6 +1,7 @@
 """What happens between two calls: names that change hands, answers that are lost, clusters that are not visible yet."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -232,7 +233,7 @@ def test_a_strangers_cluster_is_not_taken_for_ours_when_its_owner_cannot_be_read
     assert "theirs" in world.counts(NAME)
 
 
-def begun(world: World, stack: StackReplay, **options: str) -> dict[str, object]:
+def begun(world: World, stack: StackReplay, **options: Any) -> dict[str, object]:
     """The event that the polls of a creation get, on_event having seen no cluster of the name."""
     event = stack.event("Create", props(p5(2), **options))
     return {**event, **index.on_event(event, None, world.services())}
