@@ -25,6 +25,7 @@ from hyperpod_constructs.buckets import ScriptsBucket
 from hyperpod_constructs.cluster_base import ClusterBase, ImportedCluster
 from hyperpod_constructs.cluster_checks import check_cluster
 from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, RenderedTags, cluster_properties
+from hyperpod_constructs.cluster_tags import TagsCheck
 from hyperpod_constructs.group_bindings import bindings_of, roles_of
 from hyperpod_constructs.lifecycle import ScriptsDeployment
 from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
@@ -177,6 +178,7 @@ class SlurmCluster(ClusterBase):
         self._tag_manager = TagManager(TagType.STANDARD, RESOURCE_TYPE)
         for key, value in self.spec.tag_pairs:
             self._tag_manager.set_tag(key, value, _TAG_PRIORITY)
+        self.node.add_validation(TagsCheck(self.spec, self._tag_manager))
         watching.prepare(self)
         self.scripts = self._deploy_scripts(scripts_bucket, watching)
         self.resource = self._create_resource(removal_policy)
