@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/$(VENV)/node:$(BIN):$(PATH)
 # Property-based tests and those that start processes are left to `make test`.
 FAST := tests/core tests/handlers \
 	--ignore=tests/core/test_properties.py --ignore=tests/core/test_imports.py --ignore=tests/core/test_docs.py \
-	--ignore=tests/handlers/test_chaos.py --ignore=tests/handlers/test_sdk.py --ignore=tests/handlers/test_package_alone.py
+	--ignore=tests/handlers/test_chaos.py --ignore=tests/handlers/test_sdk.py --ignore=tests/handlers/test_package_alone.py --ignore=tests/handlers/test_deaths.py
 SHELL_SCRIPTS = $(shell git ls-files '*.sh' '*.sbatch' '.ci/run')
 
 .PHONY: help dev check test test-fast chaos rehearse bench compliance goldens docs synth wheel clean
