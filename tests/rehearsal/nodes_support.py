@@ -1,6 +1,7 @@
 """Clusters whose instances are real Slurm nodes, deployed by the CDK CLI from this repository's app."""
 
 import json
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,14 @@ class SlurmCluster:
             "compute": [{"name": "train", "instance_type": "ml.g5.12xlarge", "instance_count": workers}],
             "lifecycle": {"style": self.style, "user_steps": steps},
         }
+
+    def deploy_again(self, assembly: Path) -> Deployment:
+        """Deploy what was synthesized before: a synthesis costs seconds."""
+        return self.rehearsal.deploy(str(assembly))
+
+    def kept_assembly(self) -> Path:
+        """A copy of what was synthesized last."""
+        return shutil.copytree(self.rehearsal.run_folder / "cdk.out", self.folder / "assembly")
 
     def deploy(self, workers: int) -> Deployment:
         file = self.folder / "cluster.json"

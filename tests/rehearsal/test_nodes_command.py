@@ -34,9 +34,7 @@ def synthesized(machine: None, rehearsal: Rehearsal, tmp_path_factory: pytest.Te
     file = cluster.folder / "cluster.json"
     file.write_text(json.dumps(config))
     rehearsal.synth(context={"config": str(file)})
-    kept = cluster.folder / "assembly"
-    shutil.copytree(rehearsal.run_folder / "cdk.out", kept)
-    return kept
+    return cluster.kept_assembly()
 
 
 def test_the_story_ends_with_jobs_on_nodes_that_the_uploaded_scripts_set_up(synthesized: Path, folder: Path) -> None:

@@ -27,6 +27,7 @@ class Life:
     def __init__(self, rehearsal: Rehearsal, cluster: SlurmCluster) -> None:
         self.rehearsal, self.cluster = rehearsal, cluster
         cluster.deploy(2)
+        with_two = cluster.kept_assembly()
         self.nodes: ClusterNodes = rehearsal.nodes_of(CLUSTER)
         self.wait_until_idle(2)
         self.born = self.snapshot()
@@ -47,7 +48,7 @@ class Life:
         self.replace_and_reboot()
         self.healed = self.snapshot()
 
-        cluster.deploy(2)
+        cluster.deploy_again(with_two)
         self.wait_until(lambda: len(self.workers()) == 2, "the third worker was taken away")
         self.wait_until_idle(2)
         self.shrunk = self.snapshot()
