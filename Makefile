@@ -54,7 +54,7 @@ WITH_NODES := tests/nodes tests/observability/test_bed_metrics.py tests/cli/test
 test: dev check ## every test
 	pytest -q -n 2 tests/rehearsal/service $(filter-out %.py tests/goldens tests/rehearsal tests/nodes,$(wildcard tests/[a-z]*[a-z])) \
 		--ignore=tests/observability/test_bed_metrics.py --ignore=tests/cli/test_precheck_nodes.py
-	pytest -q $(WITH_AWS)
+	pytest -q -n 2 --dist loadfile $(WITH_AWS)
 	pytest -q $(WITH_NODES)
 
 chaos: $(STAMP) ## a thousand random lives of a cluster through the handler
