@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from hyperpod_constructs.event_patterns import EventKind as EventKind
     from hyperpod_constructs.event_patterns import EventLevel as EventLevel
     from hyperpod_constructs.lifecycle import ScriptsDeployment as ScriptsDeployment
+    from hyperpod_constructs.lifecycle_options import LifecycleScripts as LifecycleScripts
+    from hyperpod_constructs.lifecycle_options import NodeAgent as NodeAgent
+    from hyperpod_constructs.lifecycle_options import PinnedFile as PinnedFile
+    from hyperpod_constructs.lifecycle_options import UserStep as UserStep
+    from hyperpod_constructs.lifecycle_options import UserStepStage as UserStepStage
     from hyperpod_constructs.lustre import LustreFileSystem as LustreFileSystem
     from hyperpod_constructs.lustre_options import LustreDeploymentType as LustreDeploymentType
     from hyperpod_constructs.lustre_options import LustreStorageType as LustreStorageType
@@ -51,22 +56,17 @@ if TYPE_CHECKING:
     from hyperpod_constructs.options import DeepHealthCheck as DeepHealthCheck
     from hyperpod_constructs.options import Deployment as Deployment
     from hyperpod_constructs.options import EbsVolume as EbsVolume
-    from hyperpod_constructs.options import LifecycleScripts as LifecycleScripts
     from hyperpod_constructs.options import LifecycleStyle as LifecycleStyle
     from hyperpod_constructs.options import Mount as Mount
     from hyperpod_constructs.options import NetworkInterfaceType as NetworkInterfaceType
-    from hyperpod_constructs.options import NodeAgent as NodeAgent
     from hyperpod_constructs.options import NodeRecovery as NodeRecovery
     from hyperpod_constructs.options import NodeType as NodeType
     from hyperpod_constructs.options import OnTimeout as OnTimeout
     from hyperpod_constructs.options import PatchingStrategy as PatchingStrategy
-    from hyperpod_constructs.options import PinnedFile as PinnedFile
     from hyperpod_constructs.options import PosixUser as PosixUser
     from hyperpod_constructs.options import ReadyWhen as ReadyWhen
     from hyperpod_constructs.options import ScheduledUpdate as ScheduledUpdate
     from hyperpod_constructs.options import TieredStorage as TieredStorage
-    from hyperpod_constructs.options import UserStep as UserStep
-    from hyperpod_constructs.options import UserStepStage as UserStepStage
     from hyperpod_constructs.people import ClusterAdminPolicy as ClusterAdminPolicy
     from hyperpod_constructs.people import ClusterUserPolicy as ClusterUserPolicy
     from hyperpod_constructs.prometheus import PrometheusTarget as PrometheusTarget
@@ -98,15 +98,16 @@ _NAMES = {
     "errors": "AssetError SpecError",
     "event_patterns": "EventKind EventLevel",
     "lifecycle": "ScriptsDeployment",
+    "lifecycle_options": "LifecycleScripts NodeAgent PinnedFile UserStep UserStepStage",
     "lustre": "LustreFileSystem",
     "lustre_options": "LustreDeploymentType LustreStorageType",
     "network": "ClusterNetwork",
     "observability": "Alarms CostGuard MetricsSource Notifications Observability PrometheusWorkspace",
     "open_zfs": "OpenZfsFileSystem",
     "open_zfs_options": "OpenZfsCompression OpenZfsDeploymentType",
-    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume LifecycleScripts "
-    "LifecycleStyle Mount NetworkInterfaceType NodeAgent NodeRecovery NodeType OnTimeout PatchingStrategy "
-    "PinnedFile PosixUser ReadyWhen ScheduledUpdate TieredStorage UserStep UserStepStage",
+    "options": "Accounting AutoPatch Batch BatchType Capacity DeepHealthCheck Deployment EbsVolume "
+    "LifecycleStyle Mount NetworkInterfaceType NodeRecovery NodeType OnTimeout PatchingStrategy "
+    "PosixUser ReadyWhen ScheduledUpdate TieredStorage",
     "people": "ClusterAdminPolicy ClusterUserPolicy",
     "prometheus": "PrometheusTarget",
     "provider": "ClusterProvider",

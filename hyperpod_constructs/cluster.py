@@ -28,6 +28,7 @@ from hyperpod_constructs.cluster_properties import RESOURCE_TYPE, RenderedTags, 
 from hyperpod_constructs.cluster_tags import TagsCheck
 from hyperpod_constructs.group_bindings import bindings_of, roles_of
 from hyperpod_constructs.lifecycle import ScriptsDeployment
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.limits import CLOUDFORMATION_WAIT_MINUTES
 from hyperpod_constructs.lustre import LustreFileSystem
 from hyperpod_constructs.network import ClusterNetwork
@@ -36,7 +37,6 @@ from hyperpod_constructs.observability import CostGuard, Observability
 from hyperpod_constructs.open_zfs import OpenZfsFileSystem
 from hyperpod_constructs.options import (
     Accounting,
-    LifecycleScripts,
     LifecycleStyle,
     NodeRecovery,
     OnTimeout,

@@ -7,16 +7,8 @@ from pathlib import PurePath
 from typing import Any
 
 from hyperpod_constructs.bindings import AccountingBindings, Bindings, FileSystemMount, GroupBindings, LustreMount
-from hyperpod_constructs.options import (
-    Accounting,
-    AccountingKind,
-    LifecycleScripts,
-    LifecycleStyle,
-    NodeAgent,
-    PinnedFile,
-    PosixUser,
-    UserStep,
-)
+from hyperpod_constructs.lifecycle_options import LifecycleScripts, NodeAgent, PinnedFile, UserStep
+from hyperpod_constructs.options import Accounting, AccountingKind, LifecycleStyle, PosixUser
 from hyperpod_constructs.specs import ClusterSpec, Group
 
 NODE_CONFIG_VERSION = 1

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.options import (
     Accounting,
     AutoPatch,
     Capacity,
     DeepHealthCheck,
     EbsVolume,
-    LifecycleScripts,
     LifecycleStyle,
     NetworkInterfaceType,
     NodeRecovery,

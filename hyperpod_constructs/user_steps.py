@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hyperpod_constructs.lifecycle_options import UserStep
 from hyperpod_constructs.node_config import user_step_folder
-from hyperpod_constructs.options import UserStep
 
 # The service refuses a cluster under whose script prefix a file of this name lies, however deep (FACTS 5.1).
 FORBIDDEN_FILE = "provisioning_parameters.json"

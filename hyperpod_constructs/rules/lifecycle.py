@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hyperpod_constructs import limits, reserved
-from hyperpod_constructs.options import LifecycleStyle, PinnedFile
+from hyperpod_constructs.lifecycle_options import PinnedFile
+from hyperpod_constructs.options import LifecycleStyle
 from hyperpod_constructs.rules.rule import Case, Finding, RuleBook, bad_name, out_of_range, repeated, shown
 
 RULES = RuleBook("Node scripts")

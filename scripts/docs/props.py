@@ -41,7 +41,7 @@ _OWN_WORDS = {
     f"{GROUPS}.InstanceStorageConfigs[].EbsVolumeConfig": "new nodes",
 }
 
-_SPECS, _OPTIONS = "specs.py", "options.py"
+_SPECS, _OPTIONS, _LIFECYCLE = "specs.py", "options.py", "lifecycle_options.py"
 _RECORDS = (
     "EbsVolume",
     "Mount",
@@ -51,11 +51,8 @@ _RECORDS = (
     "Batch",
     "PosixUser",
     "TieredStorage",
-    "LifecycleScripts",
-    "UserStep",
-    "PinnedFile",
-    "NodeAgent",
 )
+_LIFECYCLE_RECORDS = ("LifecycleScripts", "UserStep", "PinnedFile", "NodeAgent")
 _CONSTRUCTS = (
     ("network.py", "ClusterNetwork"),
     ("lustre.py", "LustreFileSystem"),
@@ -73,6 +70,7 @@ def page() -> str:
         _group_section(),
         *(_section(_SPECS, name, "Group") for name in ("ControllerGroup", "LoginGroup", "ComputeGroup")),
         *(_section(_OPTIONS, name, name) for name in _RECORDS),
+        *(_section(_LIFECYCLE, name, name) for name in _LIFECYCLE_RECORDS),
         _accounting(),
         *(_section(module, name, name) for module, name in _CONSTRUCTS if (PACKAGE / module).exists()),
         _closed_sets(),
@@ -133,7 +131,7 @@ def _changes(path: str) -> str:
 def _closed_sets() -> str:
     lines = ["## Closed sets", "", "In a cluster file the value or the member's name, in any case of letters.", ""]
     lines += ["| member | value | what |", "|---|---|---|"]
-    for module in (_OPTIONS, "lustre_options.py", "open_zfs_options.py"):
+    for module in (_OPTIONS, _LIFECYCLE, "lustre_options.py", "open_zfs_options.py"):
         for name in enums(module):
             lines += [f"| `{name}.{key}` | `{value}` | {_cell(text)} |" for key, value, text in members(module, name)]
     return "\n".join([*lines, ""])

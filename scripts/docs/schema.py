@@ -14,7 +14,7 @@ from scripts.docs.source import arguments
 
 Schema = dict[str, Any]
 
-_MODULES = {"hyperpod_constructs.specs": "specs.py", "hyperpod_constructs.options": "options.py"}
+_MODULES = {f"hyperpod_constructs.{name}": f"{name}.py" for name in ("specs", "options", "lifecycle_options")}
 _NAMES: Mapping[tuple[str, str], limits.Name] = {
     ("ClusterSpec", "cluster_name"): limits.CLUSTER_NAME,
     ("Group", "name"): limits.GROUP_NAME,

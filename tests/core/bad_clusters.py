@@ -1,11 +1,11 @@
 """Wrong clusters: for every rule what is wrong, where the message points, and what it must say."""
 
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.options import (
     Accounting,
     AccountingKind,
     Capacity,
     DeepHealthCheck,
-    LifecycleScripts,
     LifecycleStyle,
     OnTimeout,
     ReadyWhen,

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hyperpod_constructs.options import LifecycleScripts, LifecycleStyle, NodeAgent, PinnedFile, UserStep
+from hyperpod_constructs.lifecycle_options import LifecycleScripts, NodeAgent, PinnedFile, UserStep
+from hyperpod_constructs.options import LifecycleStyle
 from hyperpod_constructs.specs import ClusterSpec
 from tests.core.bad import Bad
 from tests.core.support import a_cluster

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from hyperpod_constructs.bindings import Bindings, GroupBindings
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.options import (
     Accounting,
     AutoPatch,
@@ -12,7 +13,6 @@ from hyperpod_constructs.options import (
     DeepHealthCheck,
     Deployment,
     EbsVolume,
-    LifecycleScripts,
     LifecycleStyle,
     NetworkInterfaceType,
     NodeRecovery,

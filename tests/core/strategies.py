@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from hyperpod_constructs import options
 from hyperpod_constructs.bindings import Bindings, GroupBindings, LustreMount, OpenZfsMount
 from hyperpod_constructs.instance_types import INSTANCE_TYPES
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.options import (
     Accounting,
     AutoPatch,
@@ -16,7 +17,6 @@ from hyperpod_constructs.options import (
     BatchType,
     Deployment,
     EbsVolume,
-    LifecycleScripts,
     Mount,
     PosixUser,
     ScheduledUpdate,

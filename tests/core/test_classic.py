@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hyperpod_constructs.classic import PARAMETERS_FILE, REQUEST_FILE, classic_form, classic_problems
-from hyperpod_constructs.options import LifecycleScripts, LifecycleStyle
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
+from hyperpod_constructs.options import LifecycleStyle
 from tests.core.full_specs import FULL, full_bindings
 from tests.core.model import problems_of
 from tests.core.support import LUSTRE, OPEN_ZFS, ROLE, SCRIPTS, a_cluster, bindings_for, check_golden

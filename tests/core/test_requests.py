@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 
 from hyperpod_constructs.api_request import create_cluster_request
 from hyperpod_constructs.bindings import Bindings
+from hyperpod_constructs.lifecycle_options import LifecycleScripts
 from hyperpod_constructs.node_config import node_config
-from hyperpod_constructs.options import Accounting, LifecycleScripts, LifecycleStyle, PosixUser
+from hyperpod_constructs.options import Accounting, LifecycleStyle, PosixUser
 from hyperpod_constructs.specs import ClusterSpec, ComputeGroup, ControllerGroup
 from tests.core.full_specs import FULL, full_bindings
 from tests.core.model import problems_of

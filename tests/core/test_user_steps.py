@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperpod_constructs.options import UserStep
+from hyperpod_constructs.lifecycle_options import UserStep
 from hyperpod_constructs.user_steps import normalized, problems, user_step_files
 
 

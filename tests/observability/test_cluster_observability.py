@@ -14,6 +14,7 @@ from hyperpod_constructs import SpecError, assets
 from hyperpod_constructs.cluster_observability import ClusterObservability, merged, node_settings, prometheus_target
 from hyperpod_constructs.cost_guard import ClusterCostGuard
 from hyperpod_constructs.event_patterns import EventKind, EventLevel
+from hyperpod_constructs.lifecycle_options import LifecycleScripts, NodeAgent, PinnedFile
 from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
@@ -22,7 +23,6 @@ from hyperpod_constructs.observability import (
     Observability,
     PrometheusWorkspace,
 )
-from hyperpod_constructs.options import LifecycleScripts, NodeAgent, PinnedFile
 from tests.constructs.support import Synthesized, a_cluster
 
 WORKSPACE = "arn:aws:aps:us-west-2:111122223333:workspace/ws-11111111-2222-3333-4444-555555555555"

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from hyperpod_constructs import ClusterSpec, ComputeGroup, ControllerGroup
+from hyperpod_constructs.lifecycle_options import LifecycleScripts, NodeAgent, PinnedFile
 from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
@@ -15,7 +16,7 @@ from hyperpod_constructs.observability import (
     PrometheusWorkspace,
 )
 from hyperpod_constructs.observability_rules import cost_guard_problems, observability_problems
-from hyperpod_constructs.options import LifecycleScripts, LifecycleStyle, NodeAgent, PinnedFile
+from hyperpod_constructs.options import LifecycleStyle
 
 SPEC = ClusterSpec(
     cluster_name="training",

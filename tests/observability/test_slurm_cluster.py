@@ -11,6 +11,7 @@ import pytest
 from aws_cdk import App, Stack
 
 from hyperpod_constructs import ComputeGroup, SpecError
+from hyperpod_constructs.lifecycle_options import LifecycleScripts, NodeAgent, PinnedFile
 from hyperpod_constructs.observability import (
     Alarms,
     CostGuard,
@@ -18,7 +19,6 @@ from hyperpod_constructs.observability import (
     Notifications,
     Observability,
 )
-from hyperpod_constructs.options import LifecycleScripts, NodeAgent, PinnedFile
 from tests.constructs.support import Synthesized, a_cluster
 
 
